@@ -1,0 +1,16 @@
+//! The words of the program: what was seen on a shared GPU, and what could not be seen.
+//!
+//! Floor 1. No IO, no clock, and no foreign crate but serde.
+
+pub mod blind_spot;
+pub mod collector;
+pub mod ident;
+pub mod metric;
+pub mod metric_table;
+pub mod outline;
+pub mod recording;
+pub mod series;
+pub mod sink;
+pub mod source;
+pub mod time;
+pub mod units;

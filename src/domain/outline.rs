@@ -1,0 +1,212 @@
+//! What a recording holds, without its samples.
+
+use crate::domain::blind_spot::BlindSpot;
+use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+use crate::domain::sink::Fact;
+use crate::domain::source::Source;
+use crate::domain::time::TimeSpan;
+use serde::{Deserialize, Serialize};
+
+/// What is known about a GPU besides its samples; unknown is `None`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// The GPU.
+    pub gpu: GpuId,
+    /// Index on its host.
+    pub index: Option<u32>,
+    /// Product name, for example `NVIDIA H100 80GB HBM3`.
+    pub model: Option<String>,
+    /// Host name.
+    pub host: Option<String>,
+    /// Driver version.
+    pub driver: Option<String>,
+    /// Whether MIG mode is on.
+    pub is_mig: Option<bool>,
+}
+
+impl Device {
+    /// A GPU of which nothing but its name is known.
+    pub fn named(gpu: GpuId) -> Self {
+        Self { gpu, index: None, model: None, host: None, driver: None, is_mig: None }
+    }
+
+    /// Short name for people: `GPU 0`, or the recorded name where there is no index.
+    pub fn label(&self) -> String {
+        match (self.index, &self.host) {
+            (Some(index), Some(host)) => format!("GPU {index} on {host}"),
+            (Some(index), None) => format!("GPU {index}"),
+            (None, _) => self.gpu.as_str().to_owned(),
+        }
+    }
+
+    /// Takes over what the other description knows and this one does not.
+    pub fn complete_from(&mut self, other: &Device) {
+        fn fill<T: Clone>(mine: &mut Option<T>, theirs: &Option<T>) {
+            if mine.is_none() {
+                mine.clone_from(theirs);
+            }
+        }
+        fill(&mut self.index, &other.index);
+        fill(&mut self.model, &other.model);
+        fill(&mut self.host, &other.host);
+        fill(&mut self.driver, &other.driver);
+        fill(&mut self.is_mig, &other.is_mig);
+    }
+}
+
+/// What is known about a process besides its samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// The GPU that it uses.
+    pub gpu: GpuId,
+    /// The process.
+    pub process: ProcessKey,
+    /// Name of the program without arguments; may be cut short by the source.
+    pub name: Option<String>,
+    /// Tenant that it belongs to; `None` where nothing says so.
+    pub tenant: Option<TenantId>,
+}
+
+/// What is known about a MIG instance besides its samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MigInstance {
+    /// The instance.
+    pub instance: crate::domain::ident::MigInstanceId,
+    /// Profile, for example `1g.10gb`.
+    pub profile: Option<String>,
+}
+
+/// A stretch of time that the source gave a name to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Phase {
+    /// Name as recorded.
+    pub label: String,
+    /// When; a phase that returns is several stretches with one name.
+    pub span: TimeSpan,
+    /// The GPU that it is about; `None` means all.
+    pub gpu: Option<GpuId>,
+}
+
+/// What a recording holds, without its samples.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Outline {
+    /// Every GPU seen, by id.
+    pub devices: Vec<Device>,
+    /// Every MIG instance described.
+    pub mig_instances: Vec<MigInstance>,
+    /// Every process described.
+    pub processes: Vec<Process>,
+    /// Every subject that has samples, in order.
+    pub subjects: Vec<Subject>,
+    /// Where the readings come from.
+    pub sources: Vec<Source>,
+    /// Labelled phases, by start.
+    pub phases: Vec<Phase>,
+    /// What could not be seen.
+    pub blind_spots: Vec<BlindSpot>,
+    /// From the first to the last sample; `None` when there is none.
+    pub span: Option<TimeSpan>,
+    /// Number of readings stored.
+    pub readings: u64,
+}
+
+impl Outline {
+    /// The description of a GPU; `None` when it was never described.
+    pub fn device(&self, gpu: &GpuId) -> Option<&Device> {
+        self.devices.iter().find(|it| it.gpu == *gpu)
+    }
+
+    /// Short name of a subject for people.
+    pub fn label(&self, subject: &Subject) -> String {
+        let gpu_label = |gpu: &GpuId| match self.device(gpu) {
+            Some(device) => device.label(),
+            None => gpu.to_string(),
+        };
+        match subject {
+            Subject::Device { gpu } => gpu_label(gpu),
+            Subject::MigInstance { instance } => {
+                let profile = self
+                    .mig_instances
+                    .iter()
+                    .find(|it| it.instance == *instance)
+                    .and_then(|it| it.profile.as_deref());
+                let kind = profile.map(|it| format!(" ({it})")).unwrap_or_default();
+                format!("{} instance {}{kind}", gpu_label(&instance.gpu), instance.gpu_instance)
+            }
+            Subject::Process { gpu, process } => {
+                let name = self
+                    .processes
+                    .iter()
+                    .find(|it| it.gpu == *gpu && it.process == *process)
+                    .and_then(|it| it.name.as_deref());
+                match name {
+                    Some(name) => format!("{name} (pid {})", process.pid),
+                    None => format!("pid {}", process.pid),
+                }
+            }
+            Subject::Tenant { tenant, .. } => tenant.to_string(),
+        }
+    }
+
+    /// Takes in a fact, without repeating anything.
+    pub fn learn(&mut self, fact: Fact) {
+        let mut news = Outline::default();
+        match fact {
+            Fact::Device(it) => news.devices.push(it),
+            Fact::MigInstance(it) => news.mig_instances.push(it),
+            Fact::Process(it) => news.processes.push(it),
+            Fact::Phase(it) => news.phases.push(it),
+            Fact::Source(it) => news.sources.push(it),
+            Fact::BlindSpot(it) => news.blind_spots.push(it),
+        }
+        self.merge(news);
+    }
+
+    /// Takes in what another outline of the same recording says, without repeating anything.
+    pub fn merge(&mut self, other: Outline) {
+        for device in other.devices {
+            match self.devices.iter_mut().find(|it| it.gpu == device.gpu) {
+                Some(mine) => mine.complete_from(&device),
+                None => self.devices.push(device),
+            }
+        }
+        extend_new(&mut self.mig_instances, other.mig_instances);
+        extend_new(&mut self.processes, other.processes);
+        self.subjects.extend(other.subjects);
+        self.subjects.sort();
+        self.subjects.dedup();
+        extend_new(&mut self.sources, other.sources);
+        extend_new(&mut self.blind_spots, other.blind_spots);
+        self.phases = joined(std::mem::take(&mut self.phases), other.phases);
+        self.devices.sort_by(|a, b| (a.index, &a.gpu).cmp(&(b.index, &b.gpu)));
+        self.span = match (self.span, other.span) {
+            (Some(mine), Some(theirs)) => Some(mine.hull(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
+        self.readings += other.readings;
+    }
+}
+
+fn extend_new<T: PartialEq>(mine: &mut Vec<T>, theirs: Vec<T>) {
+    for it in theirs {
+        if !mine.contains(&it) {
+            mine.push(it);
+        }
+    }
+}
+
+/// Phases of both lists by start; stretches of one name that touch become one.
+fn joined(mine: Vec<Phase>, theirs: Vec<Phase>) -> Vec<Phase> {
+    let mut all: Vec<Phase> = mine.into_iter().chain(theirs).collect();
+    all.sort_by(|a, b| (a.span, &a.label, &a.gpu).cmp(&(b.span, &b.label, &b.gpu)));
+    let mut phases: Vec<Phase> = Vec::with_capacity(all.len());
+    for phase in all {
+        let before =
+            phases.iter_mut().rev().find(|it| it.label == phase.label && it.gpu == phase.gpu);
+        match before {
+            Some(it) if phase.span.from() <= it.span.until() => it.span = it.span.hull(phase.span),
+            _ => phases.push(phase),
+        }
+    }
+    phases
+}

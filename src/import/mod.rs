@@ -1,0 +1,97 @@
+//! Foreign text becomes a recording: one file per format, streaming, recognised by content.
+//!
+//! Floor 2. Reads the reader that it is given and writes to a [`Sink`]; opens no file.
+
+pub mod cells;
+pub mod error;
+pub mod rejection;
+pub mod run;
+pub mod stamp;
+
+use crate::domain::sink::Sink;
+use crate::domain::time::{SampleInterval, Timestamp};
+use crate::import::error::ImportError;
+use crate::import::run::ImportRun;
+use std::io::BufRead;
+
+/// How surely the start of a file is in a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    /// It is not.
+    No,
+    /// It could be; a surer format wins.
+    Maybe,
+    /// It is.
+    Sure,
+}
+
+/// What the user said about a foreign file; everything that the file itself cannot tell.
+#[derive(Debug, Clone, Default)]
+pub struct ImportOptions {
+    /// Zone of stamps that carry none; `None` reads them as UTC and says so.
+    pub time_zone: Option<jiff::tz::TimeZone>,
+    /// Stamp of the first sample, for files without stamps.
+    pub start: Option<Timestamp>,
+    /// Time between samples, for files without stamps.
+    pub interval: Option<SampleInterval>,
+    /// Field list of a file without header, as it was given to the tool.
+    pub fields: Option<Vec<String>>,
+    /// The GPU that rows without any GPU column are about.
+    pub gpu: Option<String>,
+}
+
+/// A foreign format that can become a recording.
+pub trait Importer: Sync {
+    /// Name for `--format`, for messages and for the folder `fixtures/imports/<id>/`.
+    fn id(&self) -> &'static str;
+
+    /// One line for `--help`.
+    fn about(&self) -> &'static str;
+
+    /// How surely a file that starts with `head` is in this format.
+    ///
+    /// `head` is up to 64 KiB, already decompressed, and may end inside a line.
+    fn recognise(&self, head: &[u8]) -> Likeness;
+
+    /// Reads the whole input into the run's sink; cells that hold no reading become gaps.
+    ///
+    /// Cells that cannot be read are given to [`ImportRun::reject`] and do not end the import.
+    /// Errors: the file as a whole cannot be read, or the sink is full.
+    fn import(&self, input: &mut dyn BufRead, run: &mut ImportRun<'_>) -> Result<(), ImportError>;
+}
+
+/// Every format that is recognised by content; `--format`, `--help` and the golden tests walk this list.
+pub const IMPORTERS: &[&dyn Importer] = &[];
+
+/// The importer of this id.
+pub fn by_id(id: &str) -> Option<&'static dyn Importer> {
+    IMPORTERS.iter().copied().find(|it| it.id() == id)
+}
+
+/// The importer that fits the start of a file best; `None` when none could read it.
+///
+/// Of two that are equally sure, the one that stands first in the list wins.
+pub fn recognise(head: &[u8]) -> Option<&'static dyn Importer> {
+    let mut best: Option<(Likeness, &'static dyn Importer)> = None;
+    for importer in IMPORTERS {
+        let likeness = importer.recognise(head);
+        if likeness > best.map_or(Likeness::No, |it| it.0) {
+            best = Some((likeness, *importer));
+        }
+    }
+    best.map(|it| it.1)
+}
+
+/// Reads one file into the sink and sums up what happened.
+pub fn import(
+    importer: &dyn Importer,
+    input: &mut dyn BufRead,
+    file: &str,
+    options: &ImportOptions,
+    source: crate::domain::source::SourceId,
+    sink: &mut dyn Sink,
+) -> Result<run::ImportSummary, ImportError> {
+    let mut run = ImportRun::new(importer.id(), file, options, source, sink);
+    importer.import(input, &mut run)?;
+    run.finish()
+}

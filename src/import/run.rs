@@ -1,0 +1,191 @@
+//! One import under way: where it is in the file, what it rejected, and the sink that it fills.
+
+use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
+use crate::domain::ident::Subject;
+use crate::domain::metric::Metric;
+use crate::domain::sink::{Fact, Sink};
+use crate::domain::source::SourceId;
+use crate::domain::time::Timestamp;
+use crate::import::ImportOptions;
+use crate::import::error::ImportError;
+use crate::import::rejection::{Rejection, Rejections, quoted};
+
+/// What happened during one import.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportSummary {
+    /// Id of the importer.
+    pub format: &'static str,
+    /// File name.
+    pub file: String,
+    /// Rows given to the sink.
+    pub rows: u64,
+    /// Readings given to the sink.
+    pub readings: u64,
+    /// What could not be read.
+    pub rejections: Rejections,
+    /// What the user should know: assumptions and oddities, with remedies where there are any.
+    pub warnings: Vec<String>,
+}
+
+/// One import under way.
+pub struct ImportRun<'a> {
+    /// Number of the line that is being read, from 1; importers keep it up to date.
+    pub line: u64,
+    /// What the user said about the file.
+    pub options: &'a ImportOptions,
+    /// Source that the rows of this file name.
+    pub source: SourceId,
+    format: &'static str,
+    file: String,
+    sink: &'a mut dyn Sink,
+    rows: u64,
+    readings: u64,
+    rejections: Rejections,
+    warnings: Vec<String>,
+}
+
+impl<'a> ImportRun<'a> {
+    /// An import of `file` that has not begun.
+    pub fn new(
+        format: &'static str,
+        file: &str,
+        options: &'a ImportOptions,
+        source: SourceId,
+        sink: &'a mut dyn Sink,
+    ) -> Self {
+        Self {
+            line: 0,
+            options,
+            source,
+            format,
+            file: file.to_owned(),
+            sink,
+            rows: 0,
+            readings: 0,
+            rejections: Rejections::default(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Name of the file that is read.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Rows given to the sink so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Gives the readings of one subject to the sink; a row without readings is left out.
+    ///
+    /// Readings that nobody can believe (sentinels, 37100 %) are rejected, not passed on.
+    pub fn row(
+        &mut self,
+        at: Timestamp,
+        subject: &Subject,
+        readings: &[(Metric, f64)],
+    ) -> Result<(), ImportError> {
+        let believable = |it: &&(Metric, f64)| it.0.is_plausible(it.1);
+        let count = readings.iter().filter(believable).count();
+        if count == readings.len() {
+            return self.pass(at, subject, readings);
+        }
+        for (metric, value) in readings.iter().filter(|it| !it.0.is_plausible(it.1)) {
+            let (least, greatest) = metric.spec().range;
+            let expected = format!("{least} to {greatest} {}", metric.spec().unit.symbol());
+            self.reject(metric.key(), &expected, &value.to_string());
+        }
+        let kept: Vec<(Metric, f64)> = readings.iter().filter(believable).copied().collect();
+        self.pass(at, subject, &kept)
+    }
+
+    fn pass(
+        &mut self,
+        at: Timestamp,
+        subject: &Subject,
+        readings: &[(Metric, f64)],
+    ) -> Result<(), ImportError> {
+        if readings.is_empty() {
+            return Ok(());
+        }
+        self.rows += 1;
+        self.readings += readings.len() as u64;
+        Ok(self.sink.row(at, subject, self.source, readings)?)
+    }
+
+    /// Gives a fact to the sink.
+    pub fn fact(&mut self, fact: Fact) -> Result<(), ImportError> {
+        Ok(self.sink.fact(fact)?)
+    }
+
+    /// Notes that something could not be seen.
+    pub fn blind_spot(
+        &mut self,
+        kind: BlindSpotKind,
+        subject: Option<Subject>,
+        metric: Option<Metric>,
+        detail: String,
+        remedy: &str,
+    ) -> Result<(), ImportError> {
+        let remedy = remedy.to_owned();
+        self.fact(Fact::BlindSpot(BlindSpot { kind, subject, metric, span: None, detail, remedy }))
+    }
+
+    /// Counts a cell of the present line that could not be read; an empty column means the whole row.
+    pub fn reject(&mut self, column: &str, expected: &str, found: &str) {
+        self.rejections.add(Rejection {
+            file: self.file.clone(),
+            line: self.line,
+            column: column.to_owned(),
+            expected: expected.to_owned(),
+            found: quoted(found),
+        });
+    }
+
+    /// Tells the user something that is no error.
+    pub fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// The error that the present line does not have the structure of the format.
+    pub fn structure_error(&self, expected: &str, found: &str, remedy: &str) -> ImportError {
+        ImportError::Structure {
+            file: self.file.clone(),
+            line: self.line,
+            expected: expected.to_owned(),
+            found: quoted(found),
+            remedy: remedy.to_owned(),
+        }
+    }
+
+    /// The error that the present line could not be read from the reader.
+    pub fn read_error(&self, source: std::io::Error) -> ImportError {
+        ImportError::Read { file: self.file.clone(), line: self.line + 1, source }
+    }
+
+    /// Ends the import: rejections become a blind spot, and everything is summed up.
+    ///
+    /// Errors: the file held no samples at all.
+    pub fn finish(mut self) -> Result<ImportSummary, ImportError> {
+        let count = self.rejections.count();
+        if let Some(first) = self.rejections.first().first().cloned() {
+            let detail = format!("{count} cells or rows could not be read, the first at {first}");
+            let remedy = "correct these places, or leave them out knowingly";
+            self.blind_spot(BlindSpotKind::Rejected, None, None, detail, remedy)?;
+        }
+        if self.rows == 0 {
+            return Err(ImportError::Empty { file: self.file });
+        }
+        Ok(ImportSummary {
+            format: self.format,
+            file: self.file,
+            rows: self.rows,
+            readings: self.readings,
+            rejections: self.rejections,
+            warnings: self.warnings,
+        })
+    }
+}

