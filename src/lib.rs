@@ -1,3 +1,4 @@
 #![doc = "cotenant"]
 pub mod domain;
 pub mod import;
+pub mod storage;

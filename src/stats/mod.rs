@@ -1,0 +1,25 @@
+//! Kernels on plain slices of numbers: what a series looks like, whether it bursts, at which rhythm,
+//! how sharply it was seen, and whether two series move together.
+//!
+//! Nothing here knows what the numbers measure. Slices are gap free and evenly spaced; a recording
+//! with gaps is a list of segments, `&[&[f64]]`. Values are finite, which is the caller's promise.
+//! A quantity that is undefined is `None`: never zero, never NaN. No function draws random numbers,
+//! so the same slice always gives the same bits.
+#![warn(missing_docs)]
+
+pub mod bursts;
+pub mod changepoint;
+pub mod coactivation;
+pub mod correlate;
+pub mod dispersion;
+mod fourier;
+mod lomb_scargle;
+pub mod moments;
+pub mod period;
+pub mod quantile;
+pub mod telegraph;
+
+#[cfg(test)]
+mod expected;
+#[cfg(test)]
+mod specimen;

@@ -1,0 +1,150 @@
+//! Count, mean, variance and extremes as one small state that can be merged.
+
+/// What is left of a sample once its order is forgotten, in constant memory.
+///
+/// Two states merge into the state of both samples together, so a long recording may be read in
+/// pieces and on several threads. Merging agrees with inserting one by one up to rounding.
+///
+/// Sources: B. P. Welford, Technometrics 4 (1962), 419–420, for one value;
+/// T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242–247, for the merge.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Moments {
+    count: u64,
+    mean: f64,
+    /// Sum of squared deviations from the mean.
+    scatter: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Moments {
+    /// The state after every value of a slice, taken in order.
+    pub fn of(values: &[f64]) -> Self {
+        let mut moments = Self::default();
+        for &value in values {
+            moments.insert(value);
+        }
+        moments
+    }
+
+    /// Takes one more value.
+    pub fn insert(&mut self, value: f64) {
+        if self.count == 0 {
+            (self.min, self.max) = (value, value);
+        }
+        self.count += 1;
+        let before = value - self.mean;
+        self.mean += before / self.count as f64;
+        self.scatter += before * (value - self.mean);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Takes everything another state has seen.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = *other;
+            return;
+        }
+        let (left, right) = (self.count as f64, other.count as f64);
+        let between = other.mean - self.mean;
+        self.count += other.count;
+        self.mean += between * right / (left + right);
+        self.scatter += other.scatter + between * between * left * right / (left + right);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// How many values were taken.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Arithmetic mean; `None` without a value.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.mean)
+    }
+
+    /// Population variance, Σ(x−x̄)²/n; `None` without a value.
+    pub fn variance(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.scatter / self.count as f64)
+    }
+
+    /// Unbiased sample variance, Σ(x−x̄)²/(n−1); `None` under two values.
+    pub fn sample_variance(&self) -> Option<f64> {
+        (self.count > 1).then(|| self.scatter / (self.count - 1) as f64)
+    }
+
+    /// Smallest value; `None` without a value.
+    pub fn min(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.min)
+    }
+
+    /// Largest value; `None` without a value.
+    pub fn max(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// √(Σx²/n), the denominator of a crest factor; `None` without a value.
+    pub fn root_mean_square(&self) -> Option<f64> {
+        self.variance().map(|variance| (variance + self.mean * self.mean).sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::expected::{case, close, numbers, value};
+    use proptest::prelude::*;
+
+    #[test]
+    fn numpy_finds_the_same_moments() {
+        for case in case("moments") {
+            let moments = Moments::of(&numbers(case, "x"));
+            close(moments.mean(), value(case, "mean"), 1e-12);
+            close(moments.variance(), value(case, "variance"), 1e-9);
+            close(moments.sample_variance(), value(case, "sample_variance"), 1e-9);
+            close(moments.root_mean_square(), value(case, "rms"), 1e-12);
+            close(moments.min(), value(case, "min"), 0.0);
+            close(moments.max(), value(case, "max"), 0.0);
+        }
+    }
+
+    #[test]
+    fn an_empty_state_knows_nothing_and_one_value_has_no_sample_variance() {
+        assert_eq!(Moments::default().mean(), None);
+        assert_eq!(Moments::default().max(), None);
+        assert_eq!(Moments::default().root_mean_square(), None);
+        assert_eq!(Moments::of(&[0.3]).variance(), Some(0.0));
+        assert_eq!(Moments::of(&[0.3]).sample_variance(), None);
+    }
+
+    #[test]
+    fn a_constant_has_a_variance_of_exactly_zero() {
+        assert_eq!(Moments::of(&[0.3; 1000]).variance(), Some(0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn merging_two_halves_equals_taking_the_whole(
+            values in prop::collection::vec(-1e3..1e3_f64, 0..200), cut in 0..200_usize,
+        ) {
+            let cut = cut.min(values.len());
+            let mut merged = Moments::of(&values[..cut]);
+            merged.merge(&Moments::of(&values[cut..]));
+            let whole = Moments::of(&values);
+            prop_assert_eq!(merged.count(), whole.count());
+            prop_assert_eq!(merged.min(), whole.min());
+            prop_assert_eq!(merged.max(), whole.max());
+            let near = |a: Option<f64>, b: Option<f64>, scale: f64| match (a, b) {
+                (Some(a), Some(b)) => (a - b).abs() <= 1e-10 * scale,
+                (a, b) => a == b,
+            };
+            prop_assert!(near(merged.mean(), whole.mean(), 1e3));
+            prop_assert!(near(merged.variance(), whole.variance(), 1e6));
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Rows of one subject to and from a polars frame: the columns of a segment.
+
+use crate::domain::ident::Subject;
+use crate::domain::metric::{Metric, Precision};
+use crate::storage::rows::Rows;
+use polars::prelude::{
+    ArrowSchema, ChunkFull, Column, DataFrame, DataType, Float32Chunked, Int32Chunked,
+    Int64Chunked, IntoColumn, IntoSeries, NewChunkedArray, PlSmallStr, PolarsResult, Schema,
+    StringChunked, TimeUnit,
+};
+use std::collections::BTreeSet;
+
+/// Column of stamps: microseconds since the Unix epoch, UTC.
+const TIME: &str = "time";
+/// Column of the source's number.
+const SOURCE: &str = "source";
+
+/// Columns that say whom a row is about; only those that a segment needs are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Identity {
+    Gpu,
+    GpuInstance,
+    ComputeInstance,
+    MigGeneration,
+    Pid,
+    ProcessStarted,
+    Tenant,
+}
+
+const IDENTITIES: [Identity; 7] = [
+    Identity::Gpu,
+    Identity::GpuInstance,
+    Identity::ComputeInstance,
+    Identity::MigGeneration,
+    Identity::Pid,
+    Identity::ProcessStarted,
+    Identity::Tenant,
+];
+
+enum Value<'a> {
+    Text(&'a str),
+    Number(i64),
+}
+
+impl Identity {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gpu => "gpu",
+            Self::GpuInstance => "gpu_instance",
+            Self::ComputeInstance => "compute_instance",
+            Self::MigGeneration => "mig_generation",
+            Self::Pid => "pid",
+            Self::ProcessStarted => "process_started_us",
+            Self::Tenant => "tenant",
+        }
+    }
+
+    fn dtype(self) -> DataType {
+        match self {
+            Self::Gpu | Self::Tenant => DataType::String,
+            _ => DataType::Int64,
+        }
+    }
+
+    fn of(self, subject: &Subject) -> Option<Value<'_>> {
+        let number = |it: u32| Value::Number(i64::from(it));
+        match (self, subject) {
+            (Self::Gpu, _) => subject.gpu().map(|it| Value::Text(it.as_str())),
+            (Self::Tenant, Subject::Tenant { tenant, .. }) => Some(Value::Text(tenant.as_str())),
+            (Self::GpuInstance, Subject::MigInstance { instance }) => {
+                Some(number(instance.gpu_instance))
+            }
+            (Self::ComputeInstance, Subject::MigInstance { instance }) => {
+                instance.compute_instance.map(number)
+            }
+            (Self::MigGeneration, Subject::MigInstance { instance }) => {
+                Some(number(instance.generation))
+            }
+            (Self::Pid, Subject::Process { process, .. }) => Some(number(process.pid)),
+            (Self::ProcessStarted, Subject::Process { process, .. }) => {
+                process.started.map(|it| Value::Number(it.as_micros()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The columns of one segment.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    identities: Vec<Identity>,
+    metrics: Vec<Metric>,
+}
+
+impl Columns {
+    /// The columns that these subjects and their rows need.
+    pub(crate) fn needed<'a>(rows: impl Iterator<Item = (&'a Subject, &'a Rows)> + Clone) -> Self {
+        let is_used = |it: &Identity| rows.clone().any(|(subject, _)| it.of(subject).is_some());
+        let metrics: BTreeSet<Metric> =
+            rows.clone().flat_map(|(_, rows)| rows.columns.keys().copied()).collect();
+        Self {
+            identities: IDENTITIES.into_iter().filter(is_used).collect(),
+            metrics: metrics.into_iter().collect(),
+        }
+    }
+
+    /// Schema of the segment.
+    pub(crate) fn schema(&self) -> Schema {
+        let mut schema = Schema::default();
+        schema.insert(TIME.into(), time_dtype());
+        schema.insert(SOURCE.into(), DataType::Int32);
+        for identity in &self.identities {
+            schema.insert(identity.name().into(), identity.dtype());
+        }
+        for metric in &self.metrics {
+            schema.insert(metric.key().into(), metric_dtype(*metric));
+        }
+        schema
+    }
+
+    /// A run of rows of one subject as a frame of this segment's columns. Needs padded rows.
+    pub(crate) fn frame(
+        &self,
+        subject: &Subject,
+        rows: &Rows,
+        range: std::ops::Range<usize>,
+    ) -> PolarsResult<DataFrame> {
+        let height = range.len();
+        let times = Int64Chunked::from_vec(TIME.into(), rows.times[range.clone()].to_vec());
+        let mut columns = vec![
+            times.into_series().cast(&time_dtype())?.into_column(),
+            Int32Chunked::from_vec(SOURCE.into(), rows.sources[range.clone()].to_vec())
+                .into_series()
+                .into_column(),
+        ];
+        for identity in &self.identities {
+            columns.push(identity_column(*identity, subject, height));
+        }
+        for metric in &self.metrics {
+            let values = rows.columns.get(metric).map(|it| &it[range.clone()]);
+            columns.push(metric_column(*metric, values, height));
+        }
+        DataFrame::new(height, columns)
+    }
+}
+
+fn time_dtype() -> DataType {
+    DataType::Datetime(TimeUnit::Microseconds, Some(polars::prelude::TimeZone::UTC))
+}
+
+fn metric_dtype(metric: Metric) -> DataType {
+    match metric.spec().precision {
+        Precision::Single => DataType::Float32,
+        Precision::Whole => DataType::Int64,
+    }
+}
+
+fn identity_column(identity: Identity, subject: &Subject, height: usize) -> Column {
+    let name: PlSmallStr = identity.name().into();
+    match identity.of(subject) {
+        None => Column::full_null(name, height, &identity.dtype()),
+        Some(Value::Text(text)) => StringChunked::full(name, text, height).into_column(),
+        Some(Value::Number(number)) => Int64Chunked::full(name, number, height).into_column(),
+    }
+}
+
+fn metric_column(metric: Metric, values: Option<&[f64]>, height: usize) -> Column {
+    let name: PlSmallStr = metric.key().into();
+    let Some(values) = values else {
+        return Column::full_null(name, height, &metric_dtype(metric));
+    };
+    let is_full = !values.iter().any(|it| it.is_nan());
+    match (metric.spec().precision, is_full) {
+        (Precision::Single, true) => {
+            Float32Chunked::from_vec(name, values.iter().map(|it| *it as f32).collect())
+                .into_column()
+        }
+        (Precision::Whole, true) => {
+            Int64Chunked::from_vec(name, values.iter().map(|it| it.round() as i64).collect())
+                .into_column()
+        }
+        (Precision::Single, false) => {
+            let cells = values.iter().map(|it| (!it.is_nan()).then_some(*it as f32));
+            Float32Chunked::from_iter_options(name, cells).into_column()
+        }
+        (Precision::Whole, false) => {
+            let cells = values.iter().map(|it| (!it.is_nan()).then_some(it.round() as i64));
+            Int64Chunked::from_iter_options(name, cells).into_column()
+        }
+    }
+}
+
+/// Names of the columns that a reader of these metrics needs; `None` means every metric.
+pub(crate) fn wanted_columns(schema: &ArrowSchema, metrics: Option<&[Metric]>) -> Vec<String> {
+    let is_wanted = |name: &str| match Metric::from_key(name) {
+        Some(metric) => metrics.is_none_or(|it| it.contains(&metric)),
+        None => name == TIME,
+    };
+    schema.iter_names().map(|it| it.to_string()).filter(|it| is_wanted(it)).collect()
+}
+
+/// Appends a frame's rows that lie in `keep` (positions) to `rows`; sources are not read back.
+pub(crate) fn append(
+    frame: &DataFrame,
+    rows: &mut Rows,
+    keep: impl Fn(&[i64]) -> std::ops::Range<usize>,
+) -> PolarsResult<()> {
+    let times = frame.column(TIME)?.to_physical_repr();
+    let times: Vec<i64> = times.as_materialized_series().i64()?.into_no_null_iter().collect();
+    let range = keep(&times);
+    let before = rows.times.len();
+    rows.pad();
+    rows.times.extend_from_slice(&times[range.clone()]);
+    for column in frame.columns() {
+        let Some(metric) = Metric::from_key(column.name()) else { continue };
+        if column.null_count() == column.len() {
+            continue;
+        }
+        let values = rows.columns.entry(metric).or_default();
+        values.resize(before, f64::NAN);
+        extend(values, &column.slice(range.start as i64, range.len()))?;
+    }
+    rows.pad();
+    Ok(())
+}
+
+fn extend(values: &mut Vec<f64>, column: &Column) -> PolarsResult<()> {
+    let series = column.as_materialized_series();
+    match series.dtype() {
+        DataType::Float32 => {
+            let cells = series.f32()?;
+            match cells.null_count() {
+                0 => values.extend(cells.into_no_null_iter().map(f64::from)),
+                _ => values.extend(cells.iter().map(|it| it.map_or(f64::NAN, f64::from))),
+            }
+        }
+        _ => {
+            let whole = series.cast(&DataType::Int64)?;
+            values.extend(whole.i64()?.iter().map(|it| it.map_or(f64::NAN, |it| it as f64)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! A recording on disk: a folder of Parquet segments that any Parquet reader opens.
+//!
+//! Floor 2, and the only user of polars. `docs/RECORDING.md` describes the form.
+
+pub mod error;
+mod frame;
+mod reader;
+mod rows;
+mod segment;
+mod writer;
+
+pub use reader::{Selection, StoredRecording};
+pub use writer::{Mode, RecordingWriter};
+
+#[cfg(test)]
+mod tests;

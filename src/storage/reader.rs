@@ -1,0 +1,221 @@
+//! A recording on disk, opened: its outline at once, its samples one selection at a time.
+
+use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
+use crate::domain::ident::{GpuId, Subject};
+use crate::domain::metric::Metric;
+use crate::domain::outline::Outline;
+use crate::domain::recording::Recording;
+use crate::domain::time::{TimeSpan, Timestamp};
+use crate::storage::error::StorageError;
+use crate::storage::frame;
+use crate::storage::rows::Rows;
+use crate::storage::segment::{FOOTER_KEY, Footer, IndexEntry, SCHEMA_VERSION};
+use polars::prelude::{FileMetadataRef, ParquetReader, SerReader};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Which part of a recording to read; everything by default.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Only this GPU and what lives on it.
+    pub gpu: Option<GpuId>,
+    /// Only these subjects.
+    pub subjects: Option<Vec<Subject>>,
+    /// Only this window.
+    pub span: Option<TimeSpan>,
+    /// Only these metrics.
+    pub metrics: Option<Vec<Metric>>,
+}
+
+impl Selection {
+    /// A GPU and what lives on it.
+    pub fn gpu(gpu: &GpuId) -> Self {
+        Self { gpu: Some(gpu.clone()), ..Self::default() }
+    }
+
+    fn takes(&self, subject: &Subject) -> bool {
+        self.gpu.as_ref().is_none_or(|it| subject.gpu() == Some(it))
+            && self.subjects.as_ref().is_none_or(|it| it.contains(subject))
+    }
+}
+
+#[derive(Debug)]
+struct Segment {
+    path: PathBuf,
+    metadata: FileMetadataRef,
+    index: Vec<IndexEntry>,
+}
+
+/// A recording on disk, opened.
+#[derive(Debug)]
+pub struct StoredRecording {
+    path: PathBuf,
+    outline: Outline,
+    segments: Vec<Segment>,
+}
+
+impl StoredRecording {
+    /// Opens a folder of segments, or one segment, and reads the footers only.
+    ///
+    /// A damaged segment among whole ones becomes a blind spot.
+    /// Errors: no segment can be read, or one was written by a later version.
+    pub fn open(path: &Path) -> Result<Self, StorageError> {
+        let mut opened =
+            Self { path: path.to_owned(), outline: Outline::default(), segments: Vec::new() };
+        let mut damaged = None;
+        for file in segment_files(path)? {
+            match read_footer(&file) {
+                Ok((metadata, footer)) => {
+                    opened.outline.merge(footer.outline);
+                    opened.segments.push(Segment { path: file, metadata, index: footer.index });
+                }
+                Err(error @ StorageError::TooNew { .. }) => return Err(error),
+                Err(error) => {
+                    opened.outline.blind_spots.push(damage(&error));
+                    damaged = Some(error);
+                }
+            }
+        }
+        match (opened.segments.is_empty(), damaged) {
+            (false, _) => Ok(opened),
+            (true, Some(error)) => Err(error),
+            (true, None) => Err(StorageError::NotARecording {
+                path: path.to_owned(),
+                why: "the folder holds no segment-*.parquet".to_owned(),
+            }),
+        }
+    }
+
+    /// What the whole recording holds.
+    pub fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    /// Where the recording lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Number of the first segment that does not exist yet.
+    pub(crate) fn next_segment_number(&self) -> usize {
+        let number = |it: &Segment| {
+            let stem = it.path.file_stem()?.to_str()?;
+            stem.strip_prefix("segment-")?.parse::<usize>().ok()
+        };
+        self.segments.iter().filter_map(number).max().map_or(0, |it| it + 1)
+    }
+
+    /// Reads the samples of a selection; row groups outside it are not touched.
+    pub fn load(&self, selection: &Selection) -> Result<Recording, StorageError> {
+        let mut subjects: BTreeMap<Subject, Rows> = BTreeMap::new();
+        for segment in &self.segments {
+            for entry in segment.index.iter().filter(|it| selection.takes(&it.subject)) {
+                if selection.span.is_some_and(|it| it.overlap(entry.span).is_none()) {
+                    continue;
+                }
+                if !subjects.contains_key(&entry.subject) {
+                    subjects.insert(entry.subject.clone(), Rows::default());
+                }
+                if let Some(rows) = subjects.get_mut(&entry.subject) {
+                    segment.append(entry, selection, rows)?;
+                }
+            }
+        }
+        let mut recording = Recording { outline: self.outline.clone(), traces: BTreeMap::new() };
+        for (subject, rows) in subjects {
+            recording.traces.insert(subject, rows.into_trace());
+        }
+        Ok(recording)
+    }
+}
+
+impl Segment {
+    fn append(
+        &self,
+        entry: &IndexEntry,
+        selection: &Selection,
+        rows: &mut Rows,
+    ) -> Result<(), StorageError> {
+        let damaged = |why: String| StorageError::Damaged { path: self.path.clone(), why };
+        let file = File::open(&self.path).map_err(|source| StorageError::Io {
+            path: self.path.clone(),
+            doing: "opening",
+            source,
+        })?;
+        let mut reader = ParquetReader::new(file);
+        reader.set_metadata(self.metadata.clone());
+        let schema = reader.schema().map_err(|it| damaged(it.to_string()))?;
+        let columns = frame::wanted_columns(&schema, selection.metrics.as_deref());
+        let frame = reader
+            .with_slice(Some((entry.first_row, entry.rows)))
+            .with_columns(Some(columns))
+            .finish()
+            .map_err(|it| damaged(it.to_string()))?;
+        let span = selection.span;
+        let keep = |times: &[i64]| match span {
+            None => 0..times.len(),
+            Some(span) => {
+                let before = |limit: Timestamp| times.partition_point(|it| *it < limit.as_micros());
+                before(span.from())..before(span.until())
+            }
+        };
+        frame::append(&frame, rows, keep).map_err(|it| damaged(it.to_string()))
+    }
+}
+
+fn segment_files(path: &Path) -> Result<Vec<PathBuf>, StorageError> {
+    let io = |doing| move |source| StorageError::Io { path: path.to_owned(), doing, source };
+    let metadata = std::fs::metadata(path).map_err(io("opening"))?;
+    if metadata.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = std::fs::read_dir(path).map_err(io("listing"))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let file = entry.map_err(io("listing"))?.path();
+        let name = file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        if name.starts_with("segment-") && name.ends_with(".parquet") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn read_footer(path: &Path) -> Result<(FileMetadataRef, Footer), StorageError> {
+    let damaged = |why: String| StorageError::Damaged { path: path.to_owned(), why };
+    let file = File::open(path).map_err(|source| StorageError::Io {
+        path: path.to_owned(),
+        doing: "opening",
+        source,
+    })?;
+    let mut reader = ParquetReader::new(file);
+    let metadata = reader.get_metadata().map_err(|it| damaged(it.to_string()))?.clone();
+    let pairs = metadata.key_value_metadata().clone().unwrap_or_default();
+    let json = pairs.into_iter().find(|it| it.key == FOOTER_KEY).and_then(|it| it.value);
+    let Some(json) = json else {
+        let why = format!("its footer has no `{FOOTER_KEY}` entry");
+        return Err(StorageError::NotARecording { path: path.to_owned(), why });
+    };
+    let version: serde_json::Value =
+        serde_json::from_str(&json).map_err(|it| damaged(it.to_string()))?;
+    let found = version.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if found > u64::from(SCHEMA_VERSION) {
+        let found = u32::try_from(found).unwrap_or(u32::MAX);
+        return Err(StorageError::TooNew { path: path.to_owned(), found, known: SCHEMA_VERSION });
+    }
+    let footer = serde_json::from_value(version).map_err(|it| damaged(it.to_string()))?;
+    Ok((metadata, footer))
+}
+
+fn damage(error: &StorageError) -> BlindSpot {
+    BlindSpot {
+        kind: BlindSpotKind::Gap,
+        subject: None,
+        metric: None,
+        span: None,
+        detail: error.to_string(),
+        remedy: error.remedy().to_owned(),
+    }
+}

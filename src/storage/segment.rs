@@ -1,0 +1,106 @@
+//! One Parquet file of a recording, and what its footer says about the rows in it.
+
+use crate::domain::ident::Subject;
+use crate::domain::outline::Outline;
+use crate::domain::time::TimeSpan;
+use crate::storage::error::StorageError;
+use crate::storage::frame::Columns;
+use crate::storage::rows::Rows;
+use polars::polars_utils::compression::ZstdLevel;
+use polars::prelude::{KeyValueMetadata, ParquetCompression, ParquetWriter, PolarsError};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// Version of the on-disk form; raised when older programs could misread it.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+/// Key of the footer's JSON.
+pub(crate) const FOOTER_KEY: &str = "cotenant";
+/// Rows of one subject that share a row group at most.
+const ROW_GROUP_ROWS: usize = 262_144;
+/// Effort of the compressor: three times the time of level 3, a tenth less space.
+const ZSTD_LEVEL: i32 = 9;
+/// Ending of a segment that is being written.
+const UNFINISHED: &str = "parquet.tmp";
+
+/// What a segment's footer says, as JSON under [`FOOTER_KEY`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Footer {
+    pub(crate) schema_version: u32,
+    pub(crate) outline: Outline,
+    /// Where each subject's rows stand in the file.
+    pub(crate) index: Vec<IndexEntry>,
+}
+
+/// Where the rows of one subject stand in a segment.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct IndexEntry {
+    pub(crate) subject: Subject,
+    pub(crate) first_row: usize,
+    pub(crate) rows: usize,
+    pub(crate) span: TimeSpan,
+}
+
+/// Path of the segment with this number.
+pub(crate) fn path_of(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("segment-{number:06}.parquet"))
+}
+
+/// Writes rows as one segment: under another name first, so that a crash leaves no half segment.
+pub(crate) fn write(
+    path: &Path,
+    mut outline: Outline,
+    subjects: &mut BTreeMap<Subject, Rows>,
+) -> Result<Outline, StorageError> {
+    let io = |doing| move |source| StorageError::Io { path: path.to_owned(), doing, source };
+    let index = index_of(subjects);
+    outline.subjects = subjects.keys().cloned().collect();
+    outline.readings = subjects.values().map(Rows::readings).sum();
+    outline.span = index.iter().map(|it| it.span).reduce(TimeSpan::hull);
+    let footer = Footer { schema_version: SCHEMA_VERSION, outline, index };
+    let json = serde_json::to_string(&footer)
+        .map_err(|it| StorageError::Damaged { path: path.to_owned(), why: it.to_string() })?;
+    let unfinished = path.with_extension(UNFINISHED);
+    let file = File::create(&unfinished).map_err(io("creating"))?;
+    write_groups(BufWriter::new(file), json, subjects)
+        .map_err(|it| StorageError::Damaged { path: unfinished.clone(), why: it.to_string() })?;
+    File::open(&unfinished).and_then(|it| it.sync_all()).map_err(io("saving"))?;
+    std::fs::rename(&unfinished, path).map_err(io("renaming"))?;
+    Ok(footer.outline)
+}
+
+fn index_of(subjects: &mut BTreeMap<Subject, Rows>) -> Vec<IndexEntry> {
+    let mut first_row = 0;
+    let mut index = Vec::new();
+    for (subject, rows) in subjects {
+        rows.sort();
+        if let Some(span) = rows.span() {
+            let count = rows.times.len();
+            index.push(IndexEntry { subject: subject.clone(), first_row, rows: count, span });
+            first_row += count;
+        }
+    }
+    index
+}
+
+fn write_groups(
+    file: BufWriter<File>,
+    footer: String,
+    subjects: &BTreeMap<Subject, Rows>,
+) -> Result<(), PolarsError> {
+    let columns = Columns::needed(subjects.iter());
+    let metadata = KeyValueMetadata::from_static(vec![(FOOTER_KEY.to_owned(), footer)]);
+    let writer = ParquetWriter::new(file)
+        .with_compression(ParquetCompression::Zstd(Some(ZstdLevel::try_new(ZSTD_LEVEL)?)))
+        .with_key_value_metadata(Some(metadata));
+    let mut batches = writer.batched(&columns.schema())?;
+    for (subject, rows) in subjects {
+        for first in (0..rows.times.len()).step_by(ROW_GROUP_ROWS) {
+            let end = rows.times.len().min(first + ROW_GROUP_ROWS);
+            batches.write_batch(&columns.frame(subject, rows, first..end)?)?;
+        }
+    }
+    batches.finish().map(drop)
+}

@@ -1,0 +1,164 @@
+//! A sink that writes a recording, segment by segment, in bounded memory.
+
+use crate::domain::ident::Subject;
+use crate::domain::metric::Metric;
+use crate::domain::outline::Outline;
+use crate::domain::sink::{Fact, Sink, SinkError};
+use crate::domain::source::SourceId;
+use crate::domain::time::Timestamp;
+use crate::storage::error::StorageError;
+use crate::storage::reader::StoredRecording;
+use crate::storage::rows::Rows;
+use crate::storage::segment;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Readings that are held in memory before a segment is written: 64 MiB of values.
+const SEGMENT_READINGS: u64 = 8 << 20;
+
+/// What to do when something stands where the recording should go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Refuse.
+    Create,
+    /// Remove the recording that stands there; anything else is refused.
+    Replace,
+    /// Add segments to the recording that stands there.
+    Append,
+}
+
+/// A sink that writes a recording.
+///
+/// What was written before a crash stays readable. [`RecordingWriter::finish`] writes the rest.
+#[derive(Debug)]
+pub struct RecordingWriter {
+    folder: PathBuf,
+    next_segment: usize,
+    written: Outline,
+    pending: Outline,
+    subjects: BTreeMap<Subject, Rows>,
+    held: u64,
+    segment_readings: u64,
+}
+
+impl RecordingWriter {
+    /// Begins a recording in `folder`.
+    ///
+    /// Errors: the place is taken (see [`Mode`]), or the folder cannot be made.
+    pub fn open(folder: &Path, mode: Mode) -> Result<Self, StorageError> {
+        let io = |doing| move |source| StorageError::Io { path: folder.to_owned(), doing, source };
+        let mut written = Outline::default();
+        let mut next_segment = 0;
+        if folder.exists() {
+            match mode {
+                Mode::Create => return Err(StorageError::Exists { path: folder.to_owned() }),
+                Mode::Replace => remove_segments(folder)?,
+                Mode::Append => {
+                    let present = StoredRecording::open(folder)?;
+                    next_segment = present.next_segment_number();
+                    written = present.outline().clone();
+                }
+            }
+        }
+        std::fs::create_dir_all(folder).map_err(io("creating the folder"))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            next_segment,
+            written,
+            pending: Outline::default(),
+            subjects: BTreeMap::new(),
+            held: 0,
+            segment_readings: SEGMENT_READINGS,
+        })
+    }
+
+    /// Writes a segment whenever this many readings are held; for tests and small machines.
+    pub fn with_segment_readings(mut self, readings: u64) -> Self {
+        self.segment_readings = readings.max(1);
+        self
+    }
+
+    /// Number that the next source may use.
+    pub fn next_source(&self) -> SourceId {
+        let used = self.written.sources.iter().chain(&self.pending.sources).map(|it| it.id.0 + 1);
+        SourceId(used.max().unwrap_or(0))
+    }
+
+    /// Writes what is held as a segment; does nothing when nothing is held.
+    pub fn flush(&mut self) -> Result<(), StorageError> {
+        if self.subjects.is_empty() && self.pending == Outline::default() {
+            return Ok(());
+        }
+        let path = segment::path_of(&self.folder, self.next_segment);
+        let mut subjects = std::mem::take(&mut self.subjects);
+        let outline = segment::write(&path, std::mem::take(&mut self.pending), &mut subjects)?;
+        self.written.merge(outline);
+        self.next_segment += 1;
+        self.held = 0;
+        Ok(())
+    }
+
+    /// Writes the rest and returns what the recording holds.
+    pub fn finish(mut self) -> Result<Outline, StorageError> {
+        self.flush()?;
+        Ok(self.written)
+    }
+}
+
+/// Removes the segments of a recording, and nothing else.
+fn remove_segments(folder: &Path) -> Result<(), StorageError> {
+    let io = |doing| move |source| StorageError::Io { path: folder.to_owned(), doing, source };
+    let is_segment = |it: &Path| {
+        let name = it.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        name.starts_with("segment-")
+            && (name.ends_with(".parquet") || name.ends_with(".parquet.tmp"))
+    };
+    let entries = std::fs::read_dir(folder).map_err(io("listing"))?;
+    let paths: Vec<PathBuf> = entries.filter_map(|it| it.ok().map(|it| it.path())).collect();
+    if let Some(foreign) = paths.iter().find(|it| !is_segment(it)) {
+        let why = format!("it holds `{}`, which is no segment", foreign.display());
+        return Err(StorageError::NotARecording { path: folder.to_owned(), why });
+    }
+    paths.iter().try_for_each(|it| std::fs::remove_file(it).map_err(io("removing a segment")))
+}
+
+impl Sink for RecordingWriter {
+    fn row(
+        &mut self,
+        at: Timestamp,
+        subject: &Subject,
+        source: SourceId,
+        readings: &[(Metric, f64)],
+    ) -> Result<(), SinkError> {
+        if !self.subjects.contains_key(subject) {
+            self.subjects.insert(subject.clone(), Rows::default());
+        }
+        if let Some(rows) = self.subjects.get_mut(subject) {
+            rows.add(at, source.0, readings);
+        }
+        self.held += readings.len() as u64;
+        if self.held >= self.segment_readings {
+            self.flush().map_err(|it| SinkError {
+                message: crate::storage::writer::chain(&it),
+                remedy: it.remedy().to_owned(),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn fact(&mut self, fact: Fact) -> Result<(), SinkError> {
+        self.pending.learn(fact);
+        Ok(())
+    }
+}
+
+/// An error with its causes on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(it) = cause {
+        text.push_str(&format!(": {it}"));
+        cause = it.source();
+    }
+    text
+}
