@@ -1,4 +1,6 @@
 #![doc = "cotenant"]
+pub mod analysis;
 pub mod domain;
 pub mod import;
+pub mod recommender;
 pub mod storage;

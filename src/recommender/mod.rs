@@ -1,0 +1,6 @@
+//! Findings become verdicts, by the thresholds of one policy.
+//!
+//! Floor 3.
+
+pub mod policy;
+pub mod suitability;

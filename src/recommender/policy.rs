@@ -1,0 +1,1 @@
+//! Every threshold of the verdicts, with its unit and its reason.
