@@ -2,5 +2,94 @@
 //!
 //! Floor 2. Thin data gives `None` and a blind spot, not an error and not a zero.
 
+mod activity;
+mod bursts;
 pub mod evidence;
 pub mod findings;
+mod levels;
+mod profile;
+mod resolution;
+mod subject;
+mod timeline;
+mod trap;
+
+use crate::analysis::findings::{DeviceFindings, Findings, SubjectFindings};
+use crate::analysis::subject::subject_findings;
+use crate::domain::ident::{GpuId, Subject};
+use crate::domain::outline::Outline;
+use crate::domain::recording::Recording;
+use crate::domain::time::TimeSpan;
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+
+/// What the user asked to be looked at.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// Only this part of the time; `None` means all of it.
+    pub span: Option<TimeSpan>,
+    /// Windows to be looked at on their own, besides the whole and the phases.
+    pub windows: Vec<TimeSpan>,
+    /// Only phases of this label; `None` means all phases.
+    pub phase: Option<String>,
+}
+
+/// Everything that a recording means, GPU by GPU.
+///
+/// `load` reads one GPU's part of the recording (`None`: the tenants without a GPU). It is called
+/// from several threads; no more than one part for each of them is in memory at a time.
+/// Errors: only those of `load`.
+pub fn compute<E: Send>(
+    outline: &Outline,
+    question: &Question,
+    load: impl Fn(Option<&GpuId>) -> Result<Recording, E> + Sync,
+) -> Result<Findings, E> {
+    let gpus = gpus(outline);
+    let devices: Result<Vec<DeviceFindings>, E> = gpus
+        .into_par_iter()
+        .map(|gpu| Ok(device_findings(&gpu, outline, question, &load(Some(&gpu))?)))
+        .collect();
+    let is_unplaced = |it: &Subject| it.gpu().is_none();
+    let unplaced = if outline.subjects.iter().any(is_unplaced) {
+        subjects_of(&load(None)?, outline, question, is_unplaced)
+    } else {
+        Vec::new()
+    };
+    Ok(Findings { devices: devices?, unplaced, blind_spots: Vec::new() })
+}
+
+/// Every GPU that was described or has samples: described ones first, in the outline's order.
+fn gpus(outline: &Outline) -> Vec<GpuId> {
+    let mut gpus: Vec<GpuId> = Vec::new();
+    let seen = outline.subjects.iter().filter_map(Subject::gpu);
+    for gpu in outline.devices.iter().map(|it| &it.gpu).chain(seen) {
+        if !gpus.contains(gpu) {
+            gpus.push(gpu.clone());
+        }
+    }
+    gpus.retain(|gpu| outline.subjects.iter().any(|it| it.gpu() == Some(gpu)));
+    gpus
+}
+
+fn device_findings(
+    gpu: &GpuId,
+    outline: &Outline,
+    question: &Question,
+    part: &Recording,
+) -> DeviceFindings {
+    let label = outline.label(&Subject::device(gpu));
+    let model = outline.device(gpu).and_then(|it| it.model.clone());
+    let subjects = subjects_of(part, outline, question, |it| it.gpu() == Some(gpu));
+    DeviceFindings { gpu: gpu.clone(), label, model, subjects }
+}
+
+fn subjects_of(
+    part: &Recording,
+    outline: &Outline,
+    question: &Question,
+    is_wanted: impl Fn(&Subject) -> bool,
+) -> Vec<SubjectFindings> {
+    let wanted: Vec<_> = part.traces.iter().filter(|it| is_wanted(it.0)).collect();
+    wanted
+        .into_par_iter()
+        .map(|(subject, trace)| subject_findings(subject, trace, outline, question))
+        .collect()
+}

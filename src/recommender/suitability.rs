@@ -1,8 +1,13 @@
 //! Whether a load suits sharing, judged by its shape over time and not by its average.
 
 use crate::analysis::evidence::Confidence;
-use crate::analysis::findings::Scope;
+use crate::analysis::findings::{
+    BurstProfile, Findings, ResolutionVerdict, Scope, ScopeFindings, SubjectFindings,
+};
 use crate::domain::ident::Subject;
+use crate::domain::metric::Metric;
+use crate::domain::units::Seconds;
+use crate::recommender::policy::Policy;
 use serde::Serialize;
 
 /// Whether a load suits sharing.
@@ -50,4 +55,233 @@ pub struct Suitability {
     pub confidence: Confidence,
     /// Interval between samples that would settle it, in seconds; `None` when none is needed.
     pub needed_interval_s: Option<f64>,
+}
+
+/// Judges every subject in every part of the time, in the order of the findings.
+pub fn judge(findings: &Findings, policy: &Policy) -> Vec<Suitability> {
+    let mut all = Vec::new();
+    for subject in findings.subjects() {
+        for scope in &subject.scopes {
+            if let Some(profile) = &scope.profile {
+                all.push(suitability(subject, scope, profile, policy));
+            }
+        }
+    }
+    all
+}
+
+fn suitability(
+    subject: &SubjectFindings,
+    scope: &ScopeFindings,
+    profile: &BurstProfile,
+    policy: &Policy,
+) -> Suitability {
+    let mut judgement = by_shape(profile, policy);
+    if subject.subject.is_device() {
+        heed_memory(&mut judgement, scope, policy);
+    }
+    let caveats = caveats(scope, profile);
+    let is_told = judgement.word != SharingWord::CannotTell;
+    let confidence = if is_told { confidence(profile, &judgement) } else { Confidence::new(0.0) };
+    Suitability {
+        subject: subject.subject.clone(),
+        label: subject.label.clone(),
+        scope: scope.scope.clone(),
+        word: judgement.word,
+        reasons: judgement.reasons,
+        caveats,
+        confidence,
+        needed_interval_s: profile.resolution.needed_interval_s.filter(|_| !is_told),
+    }
+}
+
+/// A word with its reasons, and how much of it had to be inferred.
+struct Judgement {
+    word: SharingWord,
+    reasons: Vec<String>,
+    certainty: f64,
+}
+
+impl Judgement {
+    fn new(word: SharingWord, certainty: f64, reason: String) -> Self {
+        Self { word, reasons: vec![reason], certainty }
+    }
+}
+
+/// Saturation first, because shares of time are right at any resolution; then what the resolution allows.
+fn by_shape(profile: &BurstProfile, policy: &Policy) -> Judgement {
+    let mean = 100.0 * profile.mean_ratio;
+    if profile.samples < policy.least_samples {
+        let reason = format!(
+            "{} samples are too few; {} are the least",
+            profile.samples, policy.least_samples
+        );
+        return Judgement::new(SharingWord::CannotTell, 0.0, reason);
+    }
+    if let Some(reason) = saturation(profile, policy) {
+        return Judgement::new(SharingWord::DoNotShare, 0.95, reason);
+    }
+    match profile.resolution.verdict {
+        ResolutionVerdict::TooFewSamples => {
+            Judgement::new(SharingWord::CannotTell, 0.0, profile.resolution.sentence.clone())
+        }
+        _ if profile.mean_ratio <= policy.idle_mean_ratio && profile.duty.at_50_pct == 0.0 => {
+            let reason = format!("idle: busy {mean:.1} % on average and never above half");
+            Judgement::new(SharingWord::SharesWell, 0.85, reason)
+        }
+        ResolutionVerdict::Constant | ResolutionVerdict::SteadyAtThisScale => {
+            steady(profile, policy)
+        }
+        ResolutionVerdict::Sparse => sparse(profile),
+        ResolutionVerdict::ShorterThanWindow => inferred(profile, policy),
+        ResolutionVerdict::Resolved => measured(profile, policy, 0.95),
+        ResolutionVerdict::PartlyResolved => measured(profile, policy, 0.8),
+    }
+}
+
+fn saturation(profile: &BurstProfile, policy: &Policy) -> Option<String> {
+    let duty = profile.duty.at_95_pct;
+    if duty >= policy.saturated_duty_ratio {
+        return Some(format!(
+            "saturated: at or above 95 % for {:.1} % of the time; there is nothing left to share",
+            100.0 * duty
+        ));
+    }
+    (profile.mean_ratio >= policy.saturated_mean_ratio)
+        .then(|| format!("busy {:.1} % on average: too little is left", 100.0 * profile.mean_ratio))
+}
+
+fn steady(profile: &BurstProfile, policy: &Policy) -> Judgement {
+    let mean = 100.0 * profile.mean_ratio;
+    let sentence = &profile.resolution.sentence;
+    if profile.mean_ratio <= policy.roomy_mean_ratio {
+        let reason = format!("steady at {mean:.1} %: {sentence}");
+        return Judgement::new(SharingWord::SharesWell, 0.95, reason);
+    }
+    let reason =
+        format!("steady, but high at {mean:.1} %: a second load of this size does not fit");
+    Judgement::new(SharingWord::SharesWithCare, 0.9, reason)
+}
+
+fn sparse(profile: &BurstProfile) -> Judgement {
+    let reason = format!("too coarse to tell: {}", profile.resolution.sentence);
+    Judgement::new(SharingWord::CannotTell, 0.0, reason)
+}
+
+/// Bursts shorter than the window: their length is an estimate, so both of its limits are judged.
+fn inferred(profile: &BurstProfile, policy: &Policy) -> Judgement {
+    let by_length = |length_s: f64| match length_s {
+        it if it <= policy.short_burst_s => SharingWord::SharesWell,
+        it if it < policy.long_burst_s => SharingWord::SharesWithCare,
+        _ => SharingWord::DoNotShare,
+    };
+    let sentence = profile.resolution.sentence.clone();
+    let Some(estimate) = profile.resolution.estimated_burst else {
+        let word = by_length(profile.window_s);
+        let is_told = word != SharingWord::DoNotShare;
+        let word = if is_told { word } else { SharingWord::CannotTell };
+        return Judgement::new(word, if is_told { 0.7 } else { 0.0 }, sentence);
+    };
+    let high_s = estimate.high_s.min(profile.window_s.max(estimate.about_s));
+    let (low, about, high) =
+        (by_length(estimate.low_s), by_length(estimate.about_s), by_length(high_s));
+    if low == SharingWord::SharesWell && high == SharingWord::DoNotShare {
+        return Judgement::new(SharingWord::CannotTell, 0.0, sentence);
+    }
+    let certainty = if low == high { 0.8 } else { 0.6 };
+    let mut judgement = Judgement::new(about, certainty, sentence);
+    if about == SharingWord::SharesWell && profile.mean_ratio > policy.roomy_mean_ratio {
+        judgement.word = SharingWord::SharesWithCare;
+        judgement.reasons.push(format!("busy {:.1} % on average", 100.0 * profile.mean_ratio));
+    }
+    judgement
+}
+
+/// Bursts that were seen: height, length and share of time decide together.
+fn measured(profile: &BurstProfile, policy: &Policy, certainty: f64) -> Judgement {
+    let Some(bursts) = &profile.bursts else { return steady(profile, policy) };
+    let length_s = bursts.burst_lengths.p90_s.or(bursts.burst_lengths.max_s).unwrap_or(0.0);
+    let typical_s = bursts.burst_lengths.p50_s.or(bursts.burst_lengths.max_s).unwrap_or(0.0);
+    let (height, on_time) = (bursts.height_p50_ratio, bursts.on_ratio_of_time);
+    let facts = format!(
+        "bursts to {:.0} % of the device, typically {} long (nine of ten under {}), in {:.1} % of the time; mean {:.1} %",
+        100.0 * height,
+        Seconds(typical_s),
+        Seconds(length_s),
+        100.0 * on_time,
+        100.0 * profile.mean_ratio,
+    );
+    let reaches_tail = on_time >= policy.tail_ratio;
+    let word = if height < policy.low_burst_height_ratio {
+        SharingWord::SharesWell
+    } else if height >= policy.full_burst_height_ratio
+        && length_s >= policy.long_burst_s
+        && reaches_tail
+    {
+        SharingWord::DoNotShare
+    } else {
+        SharingWord::SharesWithCare
+    };
+    let meaning = match word {
+        SharingWord::SharesWell => "low bursts: half the device stays free",
+        SharingWord::DoNotShare => {
+            "full-device bursts longer than a request: they decide a neighbour's p99, whatever the mean says"
+        }
+        _ if !reaches_tail => "full-device bursts, too rare to reach a neighbour's p99",
+        _ => "bursts that take much of the device for a time",
+    };
+    let mut judgement = Judgement::new(word, certainty, format!("{meaning}: {facts}"));
+    if word == SharingWord::SharesWell && profile.mean_ratio > policy.roomy_mean_ratio {
+        judgement.word = SharingWord::SharesWithCare;
+    }
+    judgement
+}
+
+/// Memory binds before compute: a device that is full takes no neighbour, however idle it is.
+fn heed_memory(judgement: &mut Judgement, scope: &ScopeFindings, policy: &Policy) {
+    let peak = scope.levels.get(&Metric::FramebufferUsed).map(|it| it.max);
+    let total = scope.levels.get(&Metric::FramebufferTotal).map(|it| it.max);
+    let (Some(peak), Some(total)) = (peak, total.filter(|it| *it > 0.0)) else { return };
+    if peak / total < policy.full_memory_ratio {
+        return;
+    }
+    judgement.reasons.push(format!(
+        "memory is {:.0} % full at its peak: a neighbour may not find room",
+        100.0 * peak / total
+    ));
+    if judgement.word == SharingWord::SharesWell {
+        judgement.word = SharingWord::SharesWithCare;
+    }
+}
+
+fn caveats(scope: &ScopeFindings, profile: &BurstProfile) -> Vec<String> {
+    let mut caveats = Vec::new();
+    if !scope.levels.contains_key(&Metric::SmActive) {
+        caveats.push(
+            "SM activity was not recorded: utilisation counts a GPU as busy when one kernel runs"
+                .to_owned(),
+        );
+    }
+    if !scope.levels.contains_key(&Metric::FramebufferUsed) {
+        caveats.push("memory was not recorded: whether a neighbour fits is not known".to_owned());
+    }
+    if !profile.window_is_stated && profile.metric == Metric::GpuUtilization {
+        caveats.push(format!(
+            "the window of the driver's counter is assumed to be {}",
+            Seconds(profile.window_s)
+        ));
+    }
+    if profile.segments > 1 {
+        caveats.push(format!("the samples have {} holes", profile.segments - 1));
+    }
+    caveats
+}
+
+/// Fewer samples, an assumed window and inferred lengths each take something away.
+fn confidence(profile: &BurstProfile, judgement: &Judgement) -> Confidence {
+    let by_samples = 1.0 - 1.0 / (profile.samples as f64).sqrt();
+    let by_window = if profile.window_is_stated { 1.0 } else { 0.97 };
+    Confidence::new(judgement.certainty)
+        .and(Confidence::new(by_samples))
+        .and(Confidence::new(by_window))
 }

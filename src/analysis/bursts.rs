@@ -1,0 +1,145 @@
+//! Bursts and gaps of one activity, and how regularly they come.
+
+use crate::analysis::activity::Activity;
+use crate::analysis::findings::{Bursts, LengthBin, Lengths, ScaleValue};
+use crate::stats::bursts::{Burst, BurstRuns, Thresholds, burst_runs, thresholds};
+use crate::stats::dispersion::{
+    ScalePoint, allan_factor, allan_slope, burstiness, index_of_dispersion, memory_coefficient,
+};
+use crate::stats::quantile::quantile;
+use std::ops::Range;
+
+/// Samples in which onsets are counted for the index of dispersion.
+const DISPERSION_SAMPLES: usize = 10;
+/// Fewer bursts than this say nothing about regularity.
+const FEWEST_FOR_RHYTHM: usize = 5;
+
+/// What the bursts of an activity look like, before it is decided whether the sampling allows it.
+#[derive(Debug)]
+pub(crate) struct BurstShape {
+    pub(crate) bursts: Bursts,
+    pub(crate) allan_factor: Vec<ScaleValue>,
+    pub(crate) allan_slope: Option<f64>,
+}
+
+/// Bursts and gaps inside the segments; `None` when the trace is flat or nothing crosses the thresholds.
+pub(crate) fn burst_shape(
+    activity: &Activity<'_>,
+    segments: &[Range<usize>],
+    all: &[f64],
+) -> Option<BurstShape> {
+    let limits = thresholds(all)?;
+    let slices: Vec<&[f64]> = segments.iter().map(|it| &activity.values[it.clone()]).collect();
+    let runs = burst_runs(&slices, &limits, activity.window_s / activity.stride_s);
+    if runs.bursts.is_empty() {
+        return None;
+    }
+    let onsets = onset_counts(&runs, segments);
+    let onset_slices: Vec<&[f64]> = onsets.iter().map(Vec::as_slice).collect();
+    let window_samples = (activity.window_s / activity.stride_s).max(1.0);
+    let factors = allan_factor(&onset_slices, window_samples);
+    let samples = all.len() as f64;
+    let has_rhythm = runs.bursts.len() >= FEWEST_FOR_RHYTHM;
+    let slope =
+        has_rhythm.then(|| allan_slope(&factors, 4.0 * window_samples, samples / 10.0)).flatten();
+    Some(BurstShape {
+        bursts: bursts(activity, &runs, &limits, &onsets, samples)?,
+        allan_factor: if has_rhythm { in_seconds(&factors, activity.stride_s) } else { Vec::new() },
+        allan_slope: slope,
+    })
+}
+
+fn bursts(
+    activity: &Activity<'_>,
+    runs: &BurstRuns,
+    limits: &Thresholds,
+    onsets: &[Vec<f64>],
+    samples: f64,
+) -> Option<Bursts> {
+    let stride = activity.stride_s;
+    let heights: Vec<f64> = runs.bursts.iter().map(|it| it.height).collect();
+    let masses: Vec<f64> = runs.bursts.iter().map(|it| it.mass * stride).collect();
+    let burst_spans = || runs.bursts.iter().map(|it| (it.end - it.first, it.censored));
+    let gap_spans = || runs.gaps.iter().map(|it| (it.end - it.first, it.censored));
+    let intervals = onset_intervals(&runs.bursts, stride);
+    let has_rhythm = runs.bursts.len() >= FEWEST_FOR_RHYTHM;
+    let counts: Vec<f64> = onsets
+        .iter()
+        .flat_map(|it| it.chunks_exact(DISPERSION_SAMPLES).map(|it| it.iter().sum()))
+        .collect();
+    let on_samples: usize = burst_spans().map(|it| it.0).sum();
+    Some(Bursts {
+        on_ratio: limits.on,
+        off_ratio: limits.off,
+        burst_lengths: lengths(burst_spans(), stride),
+        gap_lengths: lengths(gap_spans(), stride),
+        height_p50_ratio: quantile(&heights, 0.5)?,
+        height_max_ratio: heights.iter().copied().fold(0.0, f64::max),
+        mass_p50_s: quantile(&masses, 0.5)?,
+        on_ratio_of_time: on_samples as f64 / samples,
+        burstiness: if has_rhythm { burstiness(&intervals) } else { None },
+        memory: memory_coefficient(&intervals),
+        index_of_dispersion: if has_rhythm { index_of_dispersion(&counts) } else { None },
+        histogram: histogram(burst_spans().filter(|it| !it.1).map(|it| it.0), stride),
+    })
+}
+
+fn lengths(spans: impl Iterator<Item = (usize, bool)>, stride_s: f64) -> Lengths {
+    let all: Vec<(f64, bool)> = spans.map(|it| (it.0 as f64 * stride_s, it.1)).collect();
+    let whole: Vec<f64> = all.iter().filter(|it| !it.1).map(|it| it.0).collect();
+    Lengths {
+        count: all.len() as u64,
+        censored: (all.len() - whole.len()) as u64,
+        p50_s: quantile(&whole, 0.5),
+        p90_s: quantile(&whole, 0.9),
+        max_s: all.iter().map(|it| it.0).reduce(f64::max),
+    }
+}
+
+/// Bins of one, two, four, ... samples.
+fn histogram(samples: impl Iterator<Item = usize>, stride_s: f64) -> Vec<LengthBin> {
+    let mut counts: Vec<u64> = Vec::new();
+    for length in samples {
+        let bin = length.max(1).ilog2() as usize;
+        if counts.len() <= bin {
+            counts.resize(bin + 1, 0);
+        }
+        counts[bin] += 1;
+    }
+    counts
+        .into_iter()
+        .enumerate()
+        .map(|(bin, count)| {
+            let from_s = (1u64 << bin) as f64 * stride_s;
+            LengthBin { from_s, until_s: 2.0 * from_s, count }
+        })
+        .collect()
+}
+
+/// Times from one onset to the next; a hole between two bursts hides how many came between.
+fn onset_intervals(bursts: &[Burst], stride_s: f64) -> Vec<f64> {
+    bursts
+        .windows(2)
+        .filter(|pair| pair[0].segment == pair[1].segment)
+        .map(|pair| (pair[1].first - pair[0].first) as f64 * stride_s)
+        .collect()
+}
+
+/// For each segment and sample: 1 where a burst begins, else 0.
+fn onset_counts(runs: &BurstRuns, segments: &[Range<usize>]) -> Vec<Vec<f64>> {
+    let mut counts: Vec<Vec<f64>> = segments.iter().map(|it| vec![0.0; it.len()]).collect();
+    for burst in &runs.bursts {
+        if let Some(cell) = counts.get_mut(burst.segment).and_then(|it| it.get_mut(burst.first)) {
+            *cell = 1.0;
+        }
+    }
+    counts
+}
+
+/// Scale points with their scale in seconds.
+pub(crate) fn in_seconds(points: &[ScalePoint], stride_s: f64) -> Vec<ScaleValue> {
+    points
+        .iter()
+        .map(|it| ScaleValue { scale_s: it.samples as f64 * stride_s, value: it.value })
+        .collect()
+}

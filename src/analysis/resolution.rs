@@ -1,0 +1,207 @@
+//! What the sampling allows to be said about bursts: the verdict table of METHODS, section resolution.
+
+use crate::analysis::activity::Activity;
+use crate::analysis::findings::{
+    Bursts, Duty, EstimatedLength, PeriodFinding, Resolution, ResolutionVerdict,
+};
+use crate::domain::units::Seconds;
+use crate::stats::correlate::lagged_pearson;
+use crate::stats::moments::Moments;
+use crate::stats::telegraph::{invert_unless_periodic, miss_probability};
+
+/// Fewer samples than this allow no statement about shape.
+const FEWEST_SAMPLES: u64 = 30;
+/// Below this blur index the windows hardly differ: steady at this scale.
+const STEADY_BLUR: f64 = 0.02;
+/// Above this blur index bursts are longer than the window.
+const RESOLVED_BLUR: f64 = 0.6;
+/// Windows that a burst must last to be measured.
+const RESOLVED_WINDOWS: f64 = 3.0;
+/// Below this correlation neighbouring windows know nothing of each other.
+const UNRELATED: f64 = 0.2;
+/// A stride longer than this many windows leaves time unseen.
+const SPARSE_WINDOWS: f64 = 1.5;
+/// Limits of the inferred burst length: a factor either way, by simulation on loads that are no telegraph.
+const ESTIMATE_FACTOR: f64 = 3.0;
+/// Mean activity below and above which a trace that hardly moves is called idle or full.
+const IDLE_OR_FULL: (f64, f64) = (0.01, 0.95);
+
+impl ResolutionVerdict {
+    /// Whether burst lengths were seen and may be shown.
+    pub fn shows_bursts(self) -> bool {
+        matches!(self, Self::Resolved | Self::PartlyResolved)
+    }
+
+    /// Whether the greatest sample says something about the peak of demand.
+    pub fn shows_peak(self) -> bool {
+        !matches!(self, Self::ShorterThanWindow | Self::TooFewSamples)
+    }
+}
+
+/// What was observed of an activity, as far as the verdict needs it.
+pub(crate) struct Observed<'a> {
+    pub(crate) activity: &'a Activity<'a>,
+    pub(crate) segments: &'a [&'a [f64]],
+    pub(crate) samples: u64,
+    pub(crate) mean: f64,
+    pub(crate) duty: Duty,
+    pub(crate) blur_index: Option<f64>,
+    pub(crate) bursts: Option<&'a Bursts>,
+    pub(crate) period: Option<PeriodFinding>,
+}
+
+/// The verdict, its sentence and what would settle it.
+pub(crate) fn resolution(seen: &Observed<'_>) -> Resolution {
+    let verdict = verdict(seen);
+    let estimated_burst = estimate(seen, verdict);
+    let stride = seen.activity.stride_s;
+    let is_sparse = verdict == ResolutionVerdict::Sparse;
+    let miss = estimated_burst
+        .filter(|_| is_sparse)
+        .map(|it| miss_probability(it.about_s, seen.activity.window_s, stride));
+    Resolution {
+        verdict,
+        sentence: sentence(seen, verdict, estimated_burst, miss),
+        estimated_burst,
+        needed_interval_s: needed_interval(seen, verdict, estimated_burst),
+        miss_probability: miss,
+    }
+}
+
+fn verdict(seen: &Observed<'_>) -> ResolutionVerdict {
+    use ResolutionVerdict::{
+        Constant, PartlyResolved, Resolved, ShorterThanWindow, Sparse, SteadyAtThisScale,
+        TooFewSamples,
+    };
+    let window = seen.activity.window_s;
+    if seen.samples < FEWEST_SAMPLES {
+        return TooFewSamples;
+    }
+    let is_flat = seen.bursts.is_none();
+    if is_flat && !(IDLE_OR_FULL.0..IDLE_OR_FULL.1).contains(&seen.mean) {
+        return Constant;
+    }
+    if seen.activity.stride_s > SPARSE_WINDOWS * window {
+        return Sparse;
+    }
+    let blur = seen.blur_index.unwrap_or(0.0);
+    if blur < STEADY_BLUR {
+        return SteadyAtThisScale;
+    }
+    if blur < RESOLVED_BLUR && neighbours(seen) < UNRELATED {
+        return ShorterThanWindow;
+    }
+    let typical = seen.bursts.and_then(|it| it.burst_lengths.p50_s.or(it.burst_lengths.max_s));
+    match typical {
+        None => SteadyAtThisScale,
+        Some(length) if length >= RESOLVED_WINDOWS * window => Resolved,
+        Some(_) => PartlyResolved,
+    }
+}
+
+/// Correlation of samples that share no window: one sample apart, or as many as a window covers.
+fn neighbours(seen: &Observed<'_>) -> f64 {
+    let lag = (seen.activity.window_s / seen.activity.stride_s).ceil().max(1.0) as usize;
+    let longest = seen.segments.iter().max_by_key(|it| it.len());
+    longest.and_then(|it| lagged_pearson(it, it, lag)).unwrap_or(0.0)
+}
+
+fn estimate(seen: &Observed<'_>, verdict: ResolutionVerdict) -> Option<EstimatedLength> {
+    let (window, quantum) = (seen.activity.window_s, seen.activity.quantum);
+    match verdict {
+        ResolutionVerdict::ShorterThanWindow | ResolutionVerdict::Sparse => {
+            let is_periodic = seen.period.is_some();
+            let telegraph = invert_unless_periodic(seen.segments, window, quantum);
+            let about_s = telegraph.filter(|_| !is_periodic)?.on;
+            let (low_s, high_s) = (about_s / ESTIMATE_FACTOR, about_s * ESTIMATE_FACTOR);
+            Some(EstimatedLength { about_s, low_s, high_s })
+        }
+        ResolutionVerdict::SteadyAtThisScale => Some(upper_limit(seen)),
+        _ => None,
+    }
+}
+
+/// The longest random bursts that leave so little variance: Q = 2 tau / W, ON = tau / (1 - p).
+///
+/// Quantisation alone leaves a variance of quantum^2 / 12, below which nothing can be told.
+fn upper_limit(seen: &Observed<'_>) -> EstimatedLength {
+    let p = seen.mean.clamp(1e-6, 1.0 - 1e-6);
+    let variances: Vec<Moments> = seen.segments.iter().map(|it| Moments::of(it)).collect();
+    let mut all = Moments::default();
+    variances.iter().for_each(|it| all.merge(it));
+    let floor = seen.activity.quantum.powi(2) / 12.0;
+    let variance = all.variance().unwrap_or(0.0).max(floor);
+    let blur = variance / (p * (1.0 - p));
+    let high_s = blur * seen.activity.window_s / 2.0 / (1.0 - p);
+    EstimatedLength { about_s: high_s, low_s: 0.0, high_s }
+}
+
+fn needed_interval(
+    seen: &Observed<'_>,
+    verdict: ResolutionVerdict,
+    estimate: Option<EstimatedLength>,
+) -> Option<f64> {
+    let window = seen.activity.window_s;
+    match verdict {
+        ResolutionVerdict::ShorterThanWindow => {
+            Some(estimate.map_or(window / RESOLVED_WINDOWS, |it| it.about_s / RESOLVED_WINDOWS))
+        }
+        ResolutionVerdict::Sparse => {
+            Some(estimate.map_or(window, |it| it.about_s / RESOLVED_WINDOWS).min(window))
+        }
+        _ => None,
+    }
+}
+
+fn sentence(
+    seen: &Observed<'_>,
+    verdict: ResolutionVerdict,
+    estimate: Option<EstimatedLength>,
+    miss: Option<f64>,
+) -> String {
+    let window = Seconds(seen.activity.window_s);
+    let stride = Seconds(seen.activity.stride_s);
+    let blur = seen.blur_index.map_or("none".to_owned(), |it| format!("{it:.3}"));
+    let typical = seen.bursts.and_then(|it| it.burst_lengths.p50_s.or(it.burst_lengths.max_s));
+    let typical = Seconds(typical.unwrap_or(0.0));
+    let busy = 100.0 * seen.mean;
+    match verdict {
+        ResolutionVerdict::Constant if seen.duty.at_50_pct > 0.5 => {
+            format!("busy throughout at {busy:.1} %: there are no bursts to resolve")
+        }
+        ResolutionVerdict::Constant => {
+            format!("idle nearly throughout at {busy:.1} %: there are no bursts to resolve")
+        }
+        ResolutionVerdict::Resolved => format!(
+            "resolved: a typical burst lasts {typical}, at least three windows of {window}; lengths are right to within one window"
+        ),
+        ResolutionVerdict::PartlyResolved => format!(
+            "partly resolved: a typical burst lasts {typical}, less than three windows of {window}; lengths are upper limits"
+        ),
+        ResolutionVerdict::ShorterThanWindow => match estimate {
+            Some(it) => format!(
+                "bursts are shorter than the window of {window} (blur index {blur}): they last about {}, within a factor of three",
+                Seconds(it.about_s)
+            ),
+            None => format!(
+                "bursts are shorter than the window of {window} (blur index {blur}), and too regular for their length to be inferred"
+            ),
+        },
+        ResolutionVerdict::SteadyAtThisScale => format!(
+            "bursts shorter than the window, steady at this scale: windows of {window} hardly differ (blur index {blur}); random bursts of the full device would last at most {}",
+            Seconds(estimate.map_or(0.0, |it| it.high_s))
+        ),
+        ResolutionVerdict::Sparse => {
+            let chance = miss.map_or(String::new(), |it| {
+                format!("; a typical burst is missed with probability {it:.2}")
+            });
+            format!(
+                "one window of {window} every {stride}: shares and heights are good, lengths and what happens together are not{chance}"
+            )
+        }
+        ResolutionVerdict::TooFewSamples => format!(
+            "{} samples are too few to speak of shape; {FEWEST_SAMPLES} are the least",
+            seen.samples
+        ),
+    }
+}

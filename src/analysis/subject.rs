@@ -1,0 +1,144 @@
+//! Everything about one subject: the whole recording, each phase, each chosen window.
+
+use crate::analysis::Question;
+use crate::analysis::activity::Activity;
+use crate::analysis::evidence::{Confidence, Evidence};
+use crate::analysis::findings::{
+    BurstProfile, Scope, ScopeFindings, SubjectFindings, UtilisationTrap,
+};
+use crate::analysis::levels::levels;
+use crate::analysis::profile::profile;
+use crate::analysis::timeline::timelines;
+use crate::analysis::trap::utilisation_trap;
+use crate::domain::ident::Subject;
+use crate::domain::outline::{Outline, Phase};
+use crate::domain::recording::Trace;
+use crate::domain::time::TimeSpan;
+use crate::domain::units::Seconds;
+
+/// Everything about one subject.
+pub(crate) fn subject_findings(
+    subject: &Subject,
+    trace: &Trace,
+    outline: &Outline,
+    question: &Question,
+) -> SubjectFindings {
+    let label = outline.label(subject);
+    let all = trace.series.values().filter_map(|it| it.span()).reduce(TimeSpan::hull);
+    let whole = match (all, question.span) {
+        (Some(all), Some(asked)) => all.overlap(asked),
+        (all, _) => all,
+    };
+    let Some(whole) = whole else {
+        let (scopes, timelines) = (Vec::new(), Vec::new());
+        return SubjectFindings { subject: subject.clone(), label, scopes, timelines };
+    };
+    let activity = Activity::of(trace, &outline.sources);
+    let scopes = scopes(subject, outline, question, whole)
+        .into_iter()
+        .map(|(scope, spans)| scope_findings(subject, trace, activity.as_ref(), scope, &spans))
+        .filter(|it| !it.levels.is_empty())
+        .collect();
+    let drawn =
+        outline.span.and_then(|it| it.overlap(question.span.unwrap_or(it))).unwrap_or(whole);
+    SubjectFindings { subject: subject.clone(), label, scopes, timelines: timelines(trace, drawn) }
+}
+
+/// The parts of the time that are looked at, each with its stretches.
+fn scopes(
+    subject: &Subject,
+    outline: &Outline,
+    question: &Question,
+    whole: TimeSpan,
+) -> Vec<(Scope, Vec<TimeSpan>)> {
+    let mut scopes = vec![(Scope::Whole, vec![whole])];
+    let concerns = |it: &&Phase| {
+        (it.gpu.is_none() || it.gpu.as_ref() == subject.gpu())
+            && question.phase.as_ref().is_none_or(|label| *label == it.label)
+    };
+    for phase in outline.phases.iter().filter(concerns) {
+        let Some(span) = phase.span.overlap(whole) else { continue };
+        let scope = Scope::Phase { label: phase.label.clone() };
+        match scopes.iter_mut().find(|it| it.0 == scope) {
+            Some((_, spans)) => spans.push(span),
+            None => scopes.push((scope, vec![span])),
+        }
+    }
+    for window in &question.windows {
+        if let Some(span) = window.overlap(whole) {
+            scopes.push((Scope::Window { span: *window }, vec![span]));
+        }
+    }
+    scopes
+}
+
+fn scope_findings(
+    subject: &Subject,
+    trace: &Trace,
+    activity: Option<&Activity<'_>>,
+    scope: Scope,
+    spans: &[TimeSpan],
+) -> ScopeFindings {
+    let levels = levels(trace, spans);
+    let profile = activity.and_then(|it| profile(it, spans));
+    let utilisation_trap = utilisation_trap(&levels);
+    let mut evidence = Vec::new();
+    let mut say = |sentence: String, confidence: f64| {
+        evidence.push(Evidence {
+            analysis: "burst-shape",
+            subject: Some(subject.clone()),
+            sentence,
+            confidence: Confidence::new(confidence),
+        });
+    };
+    if let Some(profile) = &profile {
+        say(duty_sentence(profile), 0.95);
+        if let Some(sentence) = burst_sentence(profile) {
+            say(sentence, 0.9);
+        }
+        if let Some(sentence) = period_sentence(profile) {
+            say(sentence, 0.8);
+        }
+    }
+    if let Some(trap) = &utilisation_trap {
+        say(trap_sentence(trap), 0.95);
+    }
+    ScopeFindings { scope, levels, profile, utilisation_trap, evidence }
+}
+
+fn duty_sentence(profile: &BurstProfile) -> String {
+    let pct = |it: f64| 100.0 * it;
+    format!(
+        "busy {:.1} % on average; at or above 5 % for {:.1} % of the time, 50 % for {:.1} %, 95 % for {:.1} %",
+        pct(profile.mean_ratio),
+        pct(profile.duty.at_5_pct),
+        pct(profile.duty.at_50_pct),
+        pct(profile.duty.at_95_pct),
+    )
+}
+
+fn burst_sentence(profile: &BurstProfile) -> Option<String> {
+    let bursts = profile.bursts.as_ref()?;
+    let shown = |it: Option<f64>| it.map_or("unknown".to_owned(), |it| Seconds(it).to_string());
+    Some(format!(
+        "{} bursts up to {:.0} % of the device: half last under {}, nine of ten under {}, the longest {}",
+        bursts.burst_lengths.count,
+        100.0 * bursts.height_p50_ratio,
+        shown(bursts.burst_lengths.p50_s),
+        shown(bursts.burst_lengths.p90_s),
+        shown(bursts.burst_lengths.max_s),
+    ))
+}
+
+fn period_sentence(profile: &BurstProfile) -> Option<String> {
+    let period = profile.period?;
+    Some(format!("repeats every {} (strength {:.2})", Seconds(period.period_s), period.strength))
+}
+
+fn trap_sentence(trap: &UtilisationTrap) -> String {
+    format!(
+        "utilisation trap: the GPU counts as {:.0} % used, but its SMs are active only {:.0} % of the time; one small kernel is enough to count",
+        100.0 * trap.gpu_utilization_ratio,
+        100.0 * trap.sm_active_ratio,
+    )
+}
