@@ -1,7 +1,20 @@
-#![doc = "cotenant"]
-pub mod analysis;
+//! Records what happens on a shared GPU, says who hurts whom and how sure it is, and how to share it.
+//!
+//! ```text
+//! foreign logs ► import ─┐
+//! parquet ──► storage ───┼─► Recording ─► analysis ─► Findings ─► recommender ─► Verdicts ─► report ─► bytes
+//! scenario ─► cli ───────┘   (domain)       └ stats                                              cli writes
+//! ```
+//!
+//! Three nouns carry the program: a **Recording** (what was seen, and what could not be seen) becomes
+//! **Findings** (what it means) and **Verdicts** (what to do). In reading order:
+
 pub mod domain;
-pub mod import;
-pub mod recommender;
 pub mod stats;
+
+pub mod import;
 pub mod storage;
+
+pub mod analysis;
+pub mod recommender;
+pub mod report;

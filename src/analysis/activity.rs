@@ -48,7 +48,9 @@ impl<'a> Activity<'a> {
         let values: Vec<f64> = series.values().iter().map(|it| it / full).collect();
         let is_whole = series.values().iter().all(|it| it.fract() == 0.0);
         let quantum = if full > 1.0 && is_whole { 1.0 / full } else { 0.0 };
-        let stated = stated_window(metric, sources).map(SampleInterval::as_seconds);
+        let own: Vec<&Source> =
+            sources.iter().filter(|it| trace.sources.contains(&it.id)).collect();
+        let stated = stated_window(metric, &own).map(SampleInterval::as_seconds);
         let window_s = stated.unwrap_or_else(|| usual_window(metric, stride_s));
         let window_is_stated = stated.is_some();
         Some(Self { metric, series, values, stride_s, window_s, window_is_stated, quantum })
@@ -86,7 +88,7 @@ pub(crate) fn full_use(metric: Metric) -> Option<f64> {
     }
 }
 
-fn stated_window(metric: Metric, sources: &[Source]) -> Option<SampleInterval> {
+fn stated_window(metric: Metric, sources: &[&Source]) -> Option<SampleInterval> {
     sources.iter().find_map(|it| match it.readings.get(&metric) {
         Some(Reading::WindowAverage { window }) => *window,
         _ => None,

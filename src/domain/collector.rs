@@ -9,6 +9,7 @@ use crate::domain::sink::{Fact, Sink, SinkError};
 use crate::domain::source::SourceId;
 use crate::domain::time::{TimeSpan, Timestamp};
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 #[derive(Debug, Default)]
@@ -22,6 +23,7 @@ struct Column {
 pub struct Collector {
     outline: Outline,
     columns: BTreeMap<Subject, BTreeMap<Metric, Column>>,
+    sources: BTreeMap<Subject, BTreeSet<SourceId>>,
 }
 
 impl Collector {
@@ -36,7 +38,8 @@ impl Collector {
         let mut readings = 0;
         let mut span: Option<TimeSpan> = None;
         for (subject, columns) in self.columns {
-            let mut trace = Trace::default();
+            let sources = self.sources.get(&subject).cloned().unwrap_or_default();
+            let mut trace = Trace { sources, ..Trace::default() };
             for (metric, column) in columns {
                 if let Some(series) = sorted(column) {
                     readings += series.len() as u64;
@@ -73,11 +76,14 @@ impl Sink for Collector {
         &mut self,
         at: Timestamp,
         subject: &Subject,
-        _source: SourceId,
+        source: SourceId,
         readings: &[(Metric, f64)],
     ) -> Result<(), SinkError> {
         if !self.columns.contains_key(subject) {
             self.columns.insert(subject.clone(), BTreeMap::new());
+        }
+        if !self.sources.get(subject).is_some_and(|it| it.contains(&source)) {
+            self.sources.entry(subject.clone()).or_default().insert(source);
         }
         if let Some(columns) = self.columns.get_mut(subject) {
             for (metric, value) in readings.iter().filter(|it| it.1.is_finite()) {

@@ -4,13 +4,17 @@ use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
 use crate::domain::outline::Outline;
 use crate::domain::series::Series;
+use crate::domain::source::SourceId;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// All series of one subject.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trace {
     /// One series for each metric that was seen.
     pub series: BTreeMap<Metric, Series>,
+    /// Sources that the series come from.
+    pub sources: BTreeSet<SourceId>,
 }
 
 impl Trace {

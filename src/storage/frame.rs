@@ -194,12 +194,12 @@ fn metric_column(metric: Metric, values: Option<&[f64]>, height: usize) -> Colum
 pub(crate) fn wanted_columns(schema: &ArrowSchema, metrics: Option<&[Metric]>) -> Vec<String> {
     let is_wanted = |name: &str| match Metric::from_key(name) {
         Some(metric) => metrics.is_none_or(|it| it.contains(&metric)),
-        None => name == TIME,
+        None => name == TIME || name == SOURCE,
     };
     schema.iter_names().map(|it| it.to_string()).filter(|it| is_wanted(it)).collect()
 }
 
-/// Appends a frame's rows that lie in `keep` (positions) to `rows`; sources are not read back.
+/// Appends a frame's rows that lie in `keep` (positions) to `rows`.
 pub(crate) fn append(
     frame: &DataFrame,
     rows: &mut Rows,
@@ -211,6 +211,11 @@ pub(crate) fn append(
     let before = rows.times.len();
     rows.pad();
     rows.times.extend_from_slice(&times[range.clone()]);
+    if let Ok(sources) = frame.column(SOURCE) {
+        let sources = sources.slice(range.start as i64, range.len());
+        let cells = sources.as_materialized_series().i32()?;
+        rows.sources.extend(cells.iter().map(|it| it.unwrap_or(-1)));
+    }
     for column in frame.columns() {
         let Some(metric) = Metric::from_key(column.name()) else { continue };
         if column.null_count() == column.len() {

@@ -3,8 +3,10 @@
 use crate::domain::metric::Metric;
 use crate::domain::recording::Trace;
 use crate::domain::series::Series;
+use crate::domain::source::SourceId;
 use crate::domain::time::{TimeSpan, Timestamp};
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Rows of one subject; columns may be shorter than the stamps and then end in missing readings.
@@ -80,7 +82,9 @@ impl Rows {
         let times: Vec<Timestamp> =
             self.times.iter().copied().map(Timestamp::from_micros).collect();
         let shared = Arc::new(times);
-        let mut trace = Trace::default();
+        let sources: BTreeSet<SourceId> =
+            self.sources.iter().filter_map(|it| u16::try_from(*it).ok()).map(SourceId).collect();
+        let mut trace = Trace { sources, ..Trace::default() };
         for (metric, column) in self.columns {
             let is_full = unique && !column.iter().any(|it| it.is_nan());
             let series = if is_full {

@@ -1,0 +1,146 @@
+//! What a report is made of, before it becomes HTML or text.
+
+use crate::recommender::suitability::SharingWord;
+use crate::report::figure::Figure;
+
+/// One piece of a report.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// A heading; sections are level 2, devices inside them level 3.
+    Heading {
+        /// From 2 to 4.
+        level: u8,
+        /// Where links point to, unique in the report, in kebab case.
+        anchor: String,
+        /// The heading.
+        text: String,
+    },
+    /// The one sentence to remember.
+    Lead(String),
+    /// A paragraph.
+    Text(String),
+    /// How many devices got which word.
+    Tally(Vec<(SharingWord, usize)>),
+    /// The verdict on one device.
+    Verdict(VerdictCard),
+    /// A table.
+    Table(Table),
+    /// A picture.
+    Figure {
+        /// Unique in the report, in kebab case; also a good file name.
+        id: String,
+        /// What is drawn.
+        figure: Figure,
+        /// What to see in it.
+        caption: String,
+        /// What it shows, for those who cannot see it.
+        alt: String,
+    },
+    /// Something that could not be seen.
+    Caveat(Caveat),
+    /// Blocks of second rank, folded away where the medium can fold.
+    Details {
+        /// What is inside.
+        summary: String,
+        /// The blocks.
+        blocks: Vec<Block>,
+    },
+    /// Text to be copied, such as a command line.
+    Code(String),
+    /// A term of the glossary.
+    Term {
+        /// The term.
+        term: String,
+        /// What it means.
+        meaning: String,
+    },
+}
+
+/// The verdict on one device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerdictCard {
+    /// Name of the device.
+    pub name: String,
+    /// Its model; `None` when it is not known.
+    pub model: Option<String>,
+    /// The word; `None` when it was not judged.
+    pub word: Option<SharingWord>,
+    /// From 0 to 1; `None` when it was not judged.
+    pub confidence: Option<f64>,
+    /// Reasons, the weightiest first.
+    pub reasons: Vec<String>,
+    /// What lowered the confidence.
+    pub caveats: Vec<String>,
+    /// A few numbers: name and value.
+    pub facts: Vec<(String, Cell)>,
+}
+
+/// Something that could not be seen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Caveat {
+    /// Why, in a few words.
+    pub kind: String,
+    /// About whom, which field and when; empty when about everything.
+    pub about: String,
+    /// What happened.
+    pub detail: String,
+    /// What would let it be seen; empty when nothing can.
+    pub remedy: String,
+}
+
+/// A table; every row is as long as `columns`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// What it shows.
+    pub caption: String,
+    /// Headings.
+    pub columns: Vec<Column>,
+    /// Cells, row by row.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// Head of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// What stands in it.
+    pub title: String,
+    /// Unit of every number in it; `None` where the cells bring their own or need none.
+    pub unit: Option<&'static str>,
+    /// Where the cells stand.
+    pub align: Align,
+}
+
+/// Where a cell stands in its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// One cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A name, which may be long: shortened where it has to be.
+    Name(String),
+    /// A number.
+    Number {
+        /// In `unit`.
+        value: f64,
+        /// Empty when it has none.
+        unit: &'static str,
+        /// Digits after the point.
+        decimals: usize,
+    },
+    /// A quantity with the unit that suits its size, such as `3.20 ms`.
+    Quantity(String),
+    /// The word on sharing.
+    Word(SharingWord),
+    /// From 0 to 1.
+    Confidence(f64),
+    /// No value, with the reason; never shown as a number.
+    Missing(String),
+}

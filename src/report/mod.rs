@@ -1,0 +1,52 @@
+//! Results become bytes: a report as neutral blocks, then HTML, text and pictures of it.
+//!
+//! Floor 5. Reads no file, no clock and no environment: the same results give the same bytes.
+
+pub mod block;
+pub mod figure;
+pub mod plot;
+pub mod render;
+pub mod sections;
+
+use crate::analysis::findings::Findings;
+use crate::domain::outline::Outline;
+use crate::recommender::suitability::Suitability;
+use crate::report::block::Block;
+
+/// Everything that a report is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportInput<'a> {
+    /// Heading of the whole report.
+    pub title: &'a str,
+    /// What the recording holds.
+    pub outline: &'a Outline,
+    /// What the analyses found.
+    pub findings: &'a Findings,
+    /// Who suits sharing, for every subject and scope that was judged.
+    pub suitability: &'a [Suitability],
+    /// Name and value, with its unit, of every setting that shaped the result.
+    pub settings: &'a [(String, String)],
+    /// Version of cotenant.
+    pub tool_version: &'a str,
+    /// The command line without secrets; may be empty.
+    pub command: &'a str,
+}
+
+/// A report as neutral blocks, in reading order: verdict, why, what could not be seen, evidence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Heading of the whole report.
+    pub title: String,
+    /// One line below it: what was recorded, when, and for how long.
+    pub subtitle: String,
+    /// Everything else.
+    pub blocks: Vec<Block>,
+}
+
+impl Report {
+    /// Lays out everything that is known, section by section.
+    pub fn build(input: &ReportInput<'_>) -> Report {
+        let blocks = sections::SECTIONS.iter().flat_map(|it| it.build(input)).collect();
+        Report { title: input.title.to_owned(), subtitle: String::new(), blocks }
+    }
+}

@@ -1,0 +1,4 @@
+//! Blocks become a page or a text.
+
+pub mod html;
+pub mod text;
