@@ -4,6 +4,7 @@
 
 pub mod cells;
 pub mod error;
+pub mod join;
 pub mod rejection;
 pub mod run;
 pub mod stamp;

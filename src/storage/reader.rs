@@ -97,6 +97,12 @@ impl StoredRecording {
         &self.path
     }
 
+    /// Every metric that has a column in some segment.
+    pub fn metrics(&self) -> std::collections::BTreeSet<Metric> {
+        let names = self.segments.iter().flat_map(|it| it.metadata.schema_descr.columns());
+        names.filter_map(|it| Metric::from_key(&it.path_in_schema[0])).collect()
+    }
+
     /// Number of the first segment that does not exist yet.
     pub(crate) fn next_segment_number(&self) -> usize {
         let number = |it: &Segment| {

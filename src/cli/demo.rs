@@ -1,0 +1,70 @@
+//! `cotenant demo`: a synthetic recording with a known truth, and its full report.
+
+use crate::analysis::Question;
+use crate::cli::args::DemoArgs;
+use crate::cli::error::CliError;
+use crate::cli::output;
+use crate::cli::report::pictures;
+use crate::cli::results::analyse;
+use crate::cli::scenario::play;
+use crate::recommender::policy::Policy;
+use crate::report::render;
+use crate::storage::{Mode, RecordingWriter, StoredRecording};
+use cotenant_scenario::{SCENARIOS, Scenario};
+
+pub(crate) fn run(arguments: &DemoArgs) -> Result<u8, CliError> {
+    if arguments.list {
+        let lines: Vec<String> = SCENARIOS.iter().map(|(name, text)| about(name, text)).collect();
+        output::result(lines.join("").as_bytes())?;
+        return Ok(0);
+    }
+    let scenario = scenario(&arguments.scenario)?;
+    let folder = &arguments.output;
+    let recording_path = folder.join("recording");
+    std::fs::create_dir_all(folder).map_err(|it| CliError::file(folder, "creating", &it))?;
+    let mut writer = RecordingWriter::open(&recording_path, Mode::Replace)?;
+    let truth = crate::cli::progress::during("playing the scenario", || play(&scenario, &mut writer))?;
+    writer.finish()?;
+    let truth = serde_json::to_string_pretty(&truth)
+        .map_err(|it| CliError::failed("cannot write the truth", &it))?;
+    output::file(&folder.join("truth.json"), truth.as_bytes())?;
+
+    let recording = StoredRecording::open(&recording_path)?;
+    let results = analyse(&recording, &Question::default(), Policy::default())?;
+    let title = format!("Scenario {}", scenario.name);
+    let report = results.report(&title, &format!("cotenant demo --scenario {}", scenario.name));
+    output::file(&folder.join("report.html"), render::html::page(&report).as_bytes())?;
+    pictures(&report, &folder.join("png"))?;
+    let text = render::text::text(&report, output::width(), output::has_colour());
+    output::result(text.as_bytes())?;
+    let place = folder.display();
+    output::info(&format!(
+        "\nwrote {place}/report.html (open it in a browser), {place}/png, {place}/recording and {place}/truth.json\nnext: cotenant report YOUR-LOG.csv"
+    ));
+    Ok(0)
+}
+
+fn scenario(name: &str) -> Result<Scenario, CliError> {
+    if let Some(scenario) = cotenant_scenario::shipped(name) {
+        return Ok(scenario);
+    }
+    let known: Vec<&str> = SCENARIOS.iter().map(|it| it.0).collect();
+    let path = std::path::Path::new(name);
+    if !path.is_file() {
+        return Err(CliError::usage(
+            format!("no scenario and no file is called `{name}`"),
+            format!("shipped scenarios: {}", known.join(", ")),
+        ));
+    }
+    let text = std::fs::read_to_string(path)
+        .map_err(|it| CliError::file(path, "reading the scenario", &it))?;
+    Scenario::from_toml(&text)
+        .map_err(|it| CliError::usage(format!("{name}: {it}"), "correct the scenario file"))
+}
+
+fn about(name: &str, text: &str) -> String {
+    match Scenario::from_toml(text) {
+        Ok(scenario) => format!("{name:<18} {}\n", scenario.description),
+        Err(_) => format!("{name}\n"),
+    }
+}

@@ -1,0 +1,28 @@
+//! `cotenant import`: foreign logs become one recording.
+
+use crate::cli::args::ImportArgs;
+use crate::cli::error::CliError;
+use crate::cli::input::{import_into, report_summary};
+use crate::cli::output;
+use crate::storage::{Mode, RecordingWriter};
+
+pub(crate) fn run(arguments: &ImportArgs) -> Result<u8, CliError> {
+    let mode = match (arguments.force, arguments.append) {
+        (true, _) => Mode::Replace,
+        (_, true) => Mode::Append,
+        _ => Mode::Create,
+    };
+    let mut writer = RecordingWriter::open(&arguments.output, mode)?;
+    let outcome = import_into(&arguments.files, &arguments.foreign, &mut writer);
+    let outline = writer.finish()?;
+    let summaries = outcome?;
+    summaries.iter().for_each(report_summary);
+    let subjects = outline.subjects.len();
+    output::info(&format!(
+        "wrote {}: {} readings about {subjects} subjects; next: cotenant report {}",
+        arguments.output.display(),
+        outline.readings,
+        arguments.output.display(),
+    ));
+    Ok(0)
+}

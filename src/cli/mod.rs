@@ -1,0 +1,58 @@
+//! The command line: the only place that prints, reads the environment and chooses paths.
+//!
+//! Floor 6.
+
+mod analyze;
+mod args;
+mod command_line;
+mod demo;
+mod error;
+mod export;
+mod import;
+mod input;
+mod output;
+mod progress;
+mod report;
+mod results;
+mod scenario;
+
+use crate::cli::args::{Cli, Command};
+use crate::cli::error::CliError;
+use clap::Parser;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the program on these arguments, the first of which is its own name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let is_help = !error.use_stderr();
+            let _ = error.print();
+            return ExitCode::from(if is_help { 0 } else { error::WRONG_USAGE });
+        }
+    };
+    match run(cli, &arguments) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            output::error(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
+    if let Some(threads) = cli.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build_global().map_err(|it| CliError::failed("cannot start the threads", &it))?;
+    }
+    let command = command_line::redacted(arguments);
+    match cli.command {
+        Command::Import(it) => import::run(&it),
+        Command::Analyze(it) => analyze::run(&it, &command),
+        Command::Report(it) => report::run(&it, &command),
+        Command::Demo(it) => demo::run(&it),
+        Command::Export(it) => export::run(&it),
+    }
+}

@@ -1,0 +1,40 @@
+//! `cotenant report`: one HTML file, and every figure as PNG.
+
+use crate::cli::args::ReportArgs;
+use crate::cli::error::CliError;
+use crate::cli::output;
+use crate::cli::results::{answer, title_of};
+use crate::report::Report;
+use crate::report::plot::{self, Format, Theme};
+use crate::report::render;
+use std::path::Path;
+
+/// Pixels of a PNG for each point of the figure.
+const PNG_SCALE: u32 = 2;
+
+pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError> {
+    let results = answer(&arguments.question)?;
+    let title =
+        arguments.title.clone().unwrap_or_else(|| title_of(&arguments.question.inputs));
+    let report = results.report(&title, command);
+    output::file(&arguments.output, render::html::page(&report).as_bytes())?;
+    output::info(&format!("wrote {}", arguments.output.display()));
+    if let Some(folder) = &arguments.png {
+        let count = pictures(&report, folder)?;
+        output::info(&format!("wrote {count} figures into {}", folder.display()));
+    }
+    Ok(crate::cli::analyze::exit_code(&results, None))
+}
+
+/// Writes every figure of a report as PNG; returns how many there were.
+pub(crate) fn pictures(report: &Report, folder: &Path) -> Result<usize, CliError> {
+    let figures = plot::figures(report);
+    for named in &figures {
+        let size = named.figure.natural_size();
+        let format = Format::Png { scale: PNG_SCALE };
+        let bytes = plot::render(named.figure, size, Theme::Light, format)
+            .map_err(|it| CliError::failed(format!("cannot draw the figure {}", named.id), &it))?;
+        output::file(&folder.join(format!("{}.png", named.id)), &bytes)?;
+    }
+    Ok(figures.len())
+}

@@ -1,0 +1,107 @@
+//! Results as JSON: the schema that `docs/CLI.md` describes.
+
+use crate::analysis::findings::{DeviceFindings, Findings, ScopeFindings, SubjectFindings};
+use crate::domain::blind_spot::BlindSpot;
+use crate::domain::outline::{Device, Outline, Phase};
+use crate::domain::source::Source;
+use crate::domain::time::TimeSpan;
+use crate::recommender::policy::Policy;
+use crate::recommender::suitability::Suitability;
+use serde::Serialize;
+
+/// Version of the schema; raised when a key changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything that the document is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct JsonInput<'a> {
+    /// What the recording holds.
+    pub outline: &'a Outline,
+    /// What the analyses found.
+    pub findings: &'a Findings,
+    /// Who suits sharing.
+    pub suitability: &'a [Suitability],
+    /// Thresholds in force.
+    pub policy: &'a Policy,
+    /// Version of cotenant.
+    pub tool_version: &'a str,
+    /// The command line without secrets.
+    pub command: &'a str,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema_version: u32,
+    cotenant_version: &'a str,
+    command: &'a str,
+    recording: Recording<'a>,
+    suitability: &'a [Suitability],
+    devices: Vec<DeviceView<'a>>,
+    unplaced: Vec<SubjectView<'a>>,
+    blind_spots: Vec<&'a BlindSpot>,
+    policy: &'a Policy,
+}
+
+#[derive(Serialize)]
+struct Recording<'a> {
+    span: Option<TimeSpan>,
+    readings: u64,
+    devices: &'a [Device],
+    sources: &'a [Source],
+    phases: &'a [Phase],
+}
+
+#[derive(Serialize)]
+struct DeviceView<'a> {
+    gpu: &'a str,
+    label: &'a str,
+    model: Option<&'a str>,
+    subjects: Vec<SubjectView<'a>>,
+}
+
+/// A subject without its timelines: they are pictures, and `export` gives the samples.
+#[derive(Serialize)]
+struct SubjectView<'a> {
+    subject: &'a crate::domain::ident::Subject,
+    label: &'a str,
+    scopes: &'a [ScopeFindings],
+}
+
+/// The document, indented, with a final newline.
+///
+/// Errors: none in practice; serialisation of plain data cannot fail.
+pub fn document(input: &JsonInput<'_>) -> Result<String, serde_json::Error> {
+    let document = Document {
+        schema_version: SCHEMA_VERSION,
+        cotenant_version: input.tool_version,
+        command: input.command,
+        recording: Recording {
+            span: input.outline.span,
+            readings: input.outline.readings,
+            devices: &input.outline.devices,
+            sources: &input.outline.sources,
+            phases: &input.outline.phases,
+        },
+        suitability: input.suitability,
+        devices: input.findings.devices.iter().map(device).collect(),
+        unplaced: input.findings.unplaced.iter().map(subject).collect(),
+        blind_spots: input.outline.blind_spots.iter().chain(&input.findings.blind_spots).collect(),
+        policy: input.policy,
+    };
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn device(it: &DeviceFindings) -> DeviceView<'_> {
+    DeviceView {
+        gpu: it.gpu.as_str(),
+        label: &it.label,
+        model: it.model.as_deref(),
+        subjects: it.subjects.iter().map(subject).collect(),
+    }
+}
+
+fn subject(it: &SubjectFindings) -> SubjectView<'_> {
+    SubjectView { subject: &it.subject, label: &it.label, scopes: &it.scopes }
+}
