@@ -3,10 +3,18 @@
 //! Floor 2. Reads the reader that it is given and writes to a [`Sink`]; opens no file.
 
 pub mod cells;
+pub mod decompress;
 pub mod error;
+pub mod gpu_names;
+pub mod line_reader;
+pub mod origin;
+pub mod prometheus_text;
 pub mod rejection;
 pub mod run;
 pub mod stamp;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod unknown_names;
 
 use crate::domain::sink::Sink;
 use crate::domain::time::{SampleInterval, Timestamp};
@@ -61,7 +69,7 @@ pub trait Importer: Sync {
 }
 
 /// Every format that is recognised by content; `--format`, `--help` and the golden tests walk this list.
-pub const IMPORTERS: &[&dyn Importer] = &[];
+pub const IMPORTERS: &[&dyn Importer] = &[&prometheus_text::PrometheusText];
 
 /// The importer of this id.
 pub fn by_id(id: &str) -> Option<&'static dyn Importer> {
