@@ -18,3 +18,5 @@ pub mod storage;
 pub mod analysis;
 pub mod recommender;
 pub mod report;
+
+pub mod cli;

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 /// Says from a recording of a shared GPU who can share it, and shows the shape that says so.
 #[derive(Debug, Parser)]
 #[command(name = "cotenant", version, max_term_width = 100, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on, 5 no GPU or driver")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on, 5 no GPU or driver"
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -226,7 +228,10 @@ fn time_zone(text: &str) -> Result<jiff::tz::TimeZone, String> {
 }
 
 fn threads(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|it| *it > 0).ok_or_else(|| format!("`{text}` is no number of threads"))
+    text.parse()
+        .ok()
+        .filter(|it| *it > 0)
+        .ok_or_else(|| format!("`{text}` is no number of threads"))
 }
 
 fn window(text: &str) -> Result<(Moment, Moment), String> {

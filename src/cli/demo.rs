@@ -23,7 +23,8 @@ pub(crate) fn run(arguments: &DemoArgs) -> Result<u8, CliError> {
     let recording_path = folder.join("recording");
     std::fs::create_dir_all(folder).map_err(|it| CliError::file(folder, "creating", &it))?;
     let mut writer = RecordingWriter::open(&recording_path, Mode::Replace)?;
-    let truth = crate::cli::progress::during("playing the scenario", || play(&scenario, &mut writer))?;
+    let truth =
+        crate::cli::progress::during("playing the scenario", || play(&scenario, &mut writer))?;
     writer.finish()?;
     let truth = serde_json::to_string_pretty(&truth)
         .map_err(|it| CliError::failed("cannot write the truth", &it))?;

@@ -43,7 +43,10 @@ impl CliError {
     /// A file could not be read or written.
     pub(crate) fn file(path: &std::path::Path, doing: &str, error: &std::io::Error) -> Self {
         let message = format!("{}: {doing} failed", path.display());
-        Self { remedy: Some("check the path and its permissions".to_owned()), ..Self::failed(message, error) }
+        Self {
+            remedy: Some("check the path and its permissions".to_owned()),
+            ..Self::failed(message, error)
+        }
     }
 
     /// There is too little data for an answer.
@@ -82,9 +85,9 @@ impl From<StorageError> for CliError {
     fn from(error: StorageError) -> Self {
         let exit_code = match error {
             StorageError::Exists { .. } | StorageError::NotARecording { .. } => WRONG_USAGE,
-            StorageError::Io { .. } | StorageError::TooNew { .. } | StorageError::Damaged { .. } => {
-                FAILED
-            }
+            StorageError::Io { .. }
+            | StorageError::TooNew { .. }
+            | StorageError::Damaged { .. } => FAILED,
         };
         Self {
             message: error.to_string(),

@@ -5,7 +5,6 @@ use crate::cli::error::CliError;
 use crate::cli::input::open;
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
-use crate::domain::outline::Outline;
 use crate::domain::recording::Trace;
 use crate::domain::time::Timestamp;
 use crate::report::render::csv::guarded;
@@ -21,8 +20,8 @@ pub(crate) fn run(arguments: &ExportArgs) -> Result<u8, CliError> {
     let ExportForm::Csv = arguments.to;
     let outcome = match &arguments.output {
         Some(path) => {
-            let file = std::fs::File::create(path)
-                .map_err(|it| CliError::file(path, "creating", &it))?;
+            let file =
+                std::fs::File::create(path).map_err(|it| CliError::file(path, "creating", &it))?;
             csv(&input.recording, std::io::BufWriter::new(file))
         }
         None => csv(&input.recording, std::io::stdout().lock()),
@@ -40,8 +39,7 @@ fn csv(recording: &StoredRecording, out: impl Write) -> Result<(), CliError> {
         return Err(error);
     }
     for subject in &outline.subjects {
-        let selection =
-            Selection { subjects: Some(vec![subject.clone()]), ..Selection::default() };
+        let selection = Selection { subjects: Some(vec![subject.clone()]), ..Selection::default() };
         let part = recording.load(&selection)?;
         let Some(trace) = part.traces.get(subject) else { continue };
         for (at, values) in lines(trace, &metrics) {
@@ -76,10 +74,7 @@ fn metrics_of(recording: &StoredRecording) -> Result<Vec<Metric>, CliError> {
     Ok(Metric::all().filter(|it| recording.metrics().contains(it)).collect())
 }
 
-fn lines(
-    trace: &Trace,
-    metrics: &[Metric],
-) -> impl Iterator<Item = (Timestamp, Vec<String>)> {
+fn lines(trace: &Trace, metrics: &[Metric]) -> impl Iterator<Item = (Timestamp, Vec<String>)> {
     let mut rows: BTreeMap<Timestamp, Vec<String>> = BTreeMap::new();
     for (position, metric) in metrics.iter().enumerate() {
         let Some(series) = trace.get(*metric) else { continue };

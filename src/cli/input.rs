@@ -29,7 +29,10 @@ pub(crate) fn open(paths: &[PathBuf], foreign: &ForeignArgs) -> Result<Input, Cl
     for path in paths {
         if is_recording(path)? {
             return Err(CliError::usage(
-                format!("{}: is a recording and cannot be read together with others", path.display()),
+                format!(
+                    "{}: is a recording and cannot be read together with others",
+                    path.display()
+                ),
                 "give one recording, or several foreign logs",
             ));
         }
@@ -53,4 +56,139 @@ fn is_recording(path: &Path) -> Result<bool, CliError> {
     let mut magic = Vec::new();
     File::open(path).and_then(|it| it.take(4).read_to_end(&mut magic)).map_err(failed)?;
     Ok(magic == b"PAR1")
+}
+
+/// One foreign file, recognised and not yet read.
+struct Candidate<'a> {
+    path: &'a Path,
+    name: String,
+    importer: Chosen,
+}
+
+/// Imports files that belong together, those that describe GPUs first; returns one summary for each.
+///
+/// A file without samples is only a warning as long as another one has some.
+pub(crate) fn import_into(
+    paths: &[PathBuf],
+    foreign: &ForeignArgs,
+    writer: &mut RecordingWriter,
+) -> Result<Vec<ImportSummary>, CliError> {
+    let options = ImportOptions {
+        time_zone: foreign.timezone.clone(),
+        start: foreign.start,
+        interval: foreign.interval,
+        fields: foreign.fields.clone(),
+        gpu: foreign.gpu.clone(),
+    };
+    let mut candidates: Vec<Candidate<'_>> =
+        paths.iter().map(|it| candidate(it, foreign)).collect::<Result<_, _>>()?;
+    candidates
+        .sort_by_key(|it| !crate::import::DESCRIBES_GPUS.contains(&it.importer.as_dyn().id()));
+    let mut summaries = Vec::new();
+    let mut empty = None;
+    let first_source = writer.next_source().0;
+    let mut sink = Joined::new(writer);
+    for (number, candidate) in (first_source..).zip(&candidates) {
+        let mut input = reader(candidate.path, &candidate.name)?.1;
+        let source = crate::domain::source::SourceId(number);
+        let importer = candidate.importer.as_dyn();
+        let outcome = crate::import::import(
+            importer,
+            &mut input,
+            &candidate.name,
+            &options,
+            source,
+            &mut sink,
+        );
+        match outcome {
+            Ok(summary) => summaries.push(summary),
+            Err(error @ ImportError::Empty { .. }) => {
+                output::warning(&error.to_string());
+                empty = Some(error);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match empty {
+        Some(error) if summaries.is_empty() => Err(error.into()),
+        _ => Ok(summaries),
+    }
+}
+
+/// Tells the user what was read, rejected and assumed.
+pub(crate) fn report_summary(summary: &ImportSummary) {
+    output::info(&format!(
+        "{}: {} rows, {} readings ({})",
+        summary.file, summary.rows, summary.readings, summary.format
+    ));
+    let count = summary.rejections.count();
+    if count > 0 {
+        let first: Vec<String> =
+            summary.rejections.first().iter().map(|it| format!("  {it}")).collect();
+        output::warning(&format!("{count} cells or rows were left out:\n{}", first.join("\n")));
+    }
+    summary.warnings.iter().for_each(|it| output::warning(it));
+}
+
+/// The importer that was found, or made from a mapping file.
+enum Chosen {
+    Listed(&'static dyn Importer),
+    Made(Box<dyn Importer>),
+}
+
+impl Chosen {
+    fn as_dyn(&self) -> &dyn Importer {
+        match self {
+            Self::Listed(it) => *it,
+            Self::Made(it) => it.as_ref(),
+        }
+    }
+}
+
+fn candidate<'a>(path: &'a Path, foreign: &ForeignArgs) -> Result<Candidate<'a>, CliError> {
+    let name = path
+        .file_name()
+        .map_or_else(|| path.display().to_string(), |it| it.to_string_lossy().into_owned());
+    let importer = match (&foreign.format, &foreign.mapping) {
+        (Some(format), _) => Chosen::Listed(by_format(format)?),
+        (None, Some(mapping)) => Chosen::Made(by_mapping(mapping)?),
+        (None, None) => {
+            let (head, _) = reader(path, &name)?;
+            by_content(&head, &name)?
+        }
+    };
+    Ok(Candidate { path, name, importer })
+}
+
+fn by_format(format: &str) -> Result<&'static dyn Importer, CliError> {
+    let known: Vec<&str> = crate::import::IMPORTERS.iter().map(|it| it.id()).collect();
+    crate::import::by_id(format).ok_or_else(|| {
+        CliError::usage(
+            format!("no format is called `{format}`"),
+            format!("formats: {}", known.join(", ")),
+        )
+    })
+}
+
+fn by_mapping(mapping: &str) -> Result<Box<dyn Importer>, CliError> {
+    Err(CliError::usage(format!("no mapping {mapping}"), ""))
+}
+
+fn by_content(head: &[u8], name: &str) -> Result<Chosen, CliError> {
+    if head.is_empty() {
+        return Err(ImportError::Empty { file: name.to_owned() }.into());
+    }
+    crate::import::recognise(head)
+        .map(Chosen::Listed)
+        .ok_or_else(|| CliError::usage(format!("{name}: is in no format that is known here"), ""))
+}
+
+/// The first 64 KiB of a file for recognition, and a reader from its start.
+fn reader(path: &Path, name: &str) -> Result<(Vec<u8>, Box<dyn std::io::BufRead>), CliError> {
+    let failed = |it: std::io::Error| CliError::file(path, "reading", &it);
+    let file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    let counted = Counted::new(file, length, name);
+    let plain = crate::import::decompress::decompressed(Box::new(counted)).map_err(failed)?;
+    crate::import::decompress::head(plain).map_err(failed)
 }

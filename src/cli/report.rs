@@ -5,7 +5,8 @@ use crate::cli::error::CliError;
 use crate::cli::output;
 use crate::cli::results::{answer, title_of};
 use crate::report::Report;
-use crate::report::plot::{self, Format, Theme};
+use crate::report::plot::theme::Theme;
+use crate::report::plot::{self, Format};
 use crate::report::render;
 use std::path::Path;
 
@@ -14,8 +15,7 @@ const PNG_SCALE: u32 = 2;
 
 pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError> {
     let results = answer(&arguments.question)?;
-    let title =
-        arguments.title.clone().unwrap_or_else(|| title_of(&arguments.question.inputs));
+    let title = arguments.title.clone().unwrap_or_else(|| title_of(&arguments.question.inputs));
     let report = results.report(&title, command);
     output::file(&arguments.output, render::html::page(&report).as_bytes())?;
     output::info(&format!("wrote {}", arguments.output.display()));

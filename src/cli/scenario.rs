@@ -86,12 +86,8 @@ fn facts(scenario: &Scenario) -> Vec<Fact> {
 fn sources(scenario: &Scenario, board: &DeviceInfo) -> impl Iterator<Item = Source> {
     let interval = |micros: i64| u64::try_from(micros).ok().and_then(SampleInterval::from_micros);
     let window = Reading::WindowAverage { window: interval(board.window_us) };
-    let averaged = [
-        Metric::GpuUtilization,
-        Metric::MemoryUtilization,
-        Metric::SmActive,
-        Metric::DramActive,
-    ];
+    let averaged =
+        [Metric::GpuUtilization, Metric::MemoryUtilization, Metric::SmActive, Metric::DramActive];
     let readings: BTreeMap<Metric, Reading> = averaged.into_iter().map(|it| (it, window)).collect();
     let source = |id, readings, asked_interval| Source {
         id,
@@ -123,9 +119,8 @@ impl Subjects {
         for board in &boards {
             let (gpu, index) = (GpuId::new(board.uuid.clone()), board.index);
             for it in &board.instances {
-                let subject = Subject::MigInstance {
-                    instance: mig_instance(gpu.clone(), it.gi, it.ci),
-                };
+                let subject =
+                    Subject::MigInstance { instance: mig_instance(gpu.clone(), it.gi, it.ci) };
                 let row = RowSubject::MigInstance { device: index, gi: it.gi, ci: it.ci };
                 by_row.insert(row, (subject, source_of(index)));
             }

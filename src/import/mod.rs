@@ -3,11 +3,19 @@
 //! Floor 2. Reads the reader that it is given and writes to a [`Sink`]; opens no file.
 
 pub mod cells;
+pub mod decompress;
 pub mod error;
+pub mod gpu_names;
 pub mod join;
+pub mod line_reader;
+pub mod origin;
+pub mod prometheus_text;
 pub mod rejection;
 pub mod run;
 pub mod stamp;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod unknown_names;
 
 use crate::domain::sink::Sink;
 use crate::domain::time::{SampleInterval, Timestamp};
@@ -62,7 +70,10 @@ pub trait Importer: Sync {
 }
 
 /// Every format that is recognised by content; `--format`, `--help` and the golden tests walk this list.
-pub const IMPORTERS: &[&dyn Importer] = &[];
+pub const IMPORTERS: &[&dyn Importer] = &[&prometheus_text::PrometheusText];
+
+/// Formats that describe GPUs by index and UUID: read first when several files belong together.
+pub const DESCRIBES_GPUS: &[&str] = &["smi-query", "prometheus-text"];
 
 /// The importer of this id.
 pub fn by_id(id: &str) -> Option<&'static dyn Importer> {
@@ -84,6 +95,8 @@ pub fn recognise(head: &[u8]) -> Option<&'static dyn Importer> {
 }
 
 /// Reads one file into the sink and sums up what happened.
+///
+/// A file that ends in a read error, such as a torn archive, keeps what was read before.
 pub fn import(
     importer: &dyn Importer,
     input: &mut dyn BufRead,
@@ -93,6 +106,9 @@ pub fn import(
     sink: &mut dyn Sink,
 ) -> Result<run::ImportSummary, ImportError> {
     let mut run = ImportRun::new(importer.id(), file, options, source, sink);
-    importer.import(input, &mut run)?;
+    match importer.import(input, &mut run) {
+        Err(error @ ImportError::Read { .. }) if run.rows() > 0 => run.cut_short(&error)?,
+        outcome => outcome?,
+    }
     run.finish()
 }

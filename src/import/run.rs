@@ -166,6 +166,15 @@ impl<'a> ImportRun<'a> {
         ImportError::Read { file: self.file.clone(), line: self.line + 1, source }
     }
 
+    /// Notes that the rest of the file could not be read.
+    pub fn cut_short(&mut self, error: &ImportError) -> Result<(), ImportError> {
+        let cause = std::error::Error::source(error).map(|it| format!(": {it}"));
+        let detail =
+            format!("{error}{}; what stands before it was kept", cause.unwrap_or_default());
+        self.warn(detail.clone());
+        self.blind_spot(BlindSpotKind::Gap, None, None, detail, "get the complete file")
+    }
+
     /// Ends the import: rejections become a blind spot, and everything is summed up.
     ///
     /// Errors: the file held no samples at all.

@@ -56,6 +56,22 @@ impl StampReader {
             return Ok(Timestamp::from_micros(instant.as_microsecond()));
         }
         let local = self.local(text).ok_or_else(|| text.to_owned())?;
+        self.in_zone(local, text)
+    }
+
+    /// Reads a stamp in a `strptime` spelling; the error is the text that is not in it.
+    ///
+    /// A spelling with an offset (`%z`, `%:z`) or zone (`%Q`) needs no zone of the reader.
+    pub fn spelt(&mut self, cell: &str, spelling: &str) -> Result<Timestamp, String> {
+        let text = cell.trim().trim_matches('"');
+        if let Ok(instant) = jiff::Timestamp::strptime(spelling, text) {
+            return Ok(Timestamp::from_micros(instant.as_microsecond()));
+        }
+        let local = DateTime::strptime(spelling, text).map_err(|_| text.to_owned())?;
+        self.in_zone(local, text)
+    }
+
+    fn in_zone(&mut self, local: DateTime, text: &str) -> Result<Timestamp, String> {
         self.zoneless += 1;
         let in_zone = self.zone.to_ambiguous_timestamp(local);
         match in_zone.offset() {

@@ -1,0 +1,98 @@
+//! Scrapes of dcgm-exporter, nvidia_gpu_exporter and vLLM in the text exposition format.
+//!
+//! A file is one scrape or several in a row; a sample that comes again begins the next one. Stamps
+//! are those behind the samples, else those of remarks `# cotenant-scrape-time: <RFC 3339>`, else
+//! made from the user's start and interval. One scrape is in memory at a time.
+
+mod cards;
+mod line;
+mod owner;
+mod reader;
+mod scrape;
+mod share;
+
+use crate::import::error::ImportError;
+use crate::import::line_reader::{Line, LineReader};
+use crate::import::prometheus_text::line::{PromLine, parse};
+use crate::import::prometheus_text::owner::{Meaning, meaning};
+use crate::import::prometheus_text::reader::Reader;
+use crate::import::run::ImportRun;
+use crate::import::{Importer, Likeness};
+use std::io::BufRead;
+
+/// Remark that gives the samples behind it their stamp.
+const TIME_REMARK: &str = "cotenant-scrape-time:";
+
+/// Reads the text exposition format.
+#[derive(Debug, Clone, Copy)]
+pub struct PrometheusText;
+
+impl Importer for PrometheusText {
+    fn id(&self) -> &'static str {
+        "prometheus-text"
+    }
+
+    fn about(&self) -> &'static str {
+        "scrapes of dcgm-exporter, nvidia_gpu_exporter or vLLM in Prometheus text format"
+    }
+
+    fn recognise(&self, head: &[u8]) -> Likeness {
+        let head = String::from_utf8_lossy(head);
+        let mut likeness = Likeness::No;
+        let mut scratch = String::new();
+        for line in head.lines() {
+            match parse(line, &mut scratch) {
+                PromLine::Sample(it) if meaning(it.name) != Meaning::Unknown => {
+                    return Likeness::Sure;
+                }
+                PromLine::Sample(it) if it.value.parse::<f64>().is_ok() => {
+                    likeness = Likeness::Maybe;
+                }
+                PromLine::Comment(it) if it.starts_with("HELP ") || it.starts_with("TYPE ") => {
+                    likeness = Likeness::Maybe;
+                }
+                PromLine::Comment(it) if it.starts_with(TIME_REMARK) => return Likeness::Sure,
+                PromLine::Blank | PromLine::Comment(_) => {}
+                PromLine::Sample(_) | PromLine::Broken => break,
+            }
+        }
+        likeness
+    }
+
+    fn import(&self, input: &mut dyn BufRead, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        let mut lines = LineReader::new(input);
+        let mut reader = Reader::default();
+        let mut scratch = String::new();
+        loop {
+            let line = lines.read().map_err(|source| run.read_error(source));
+            let text = match line {
+                Err(error) => {
+                    reader.end_scrape(run)?;
+                    return Err(error);
+                }
+                Ok(Line::End) => return reader.finish(run),
+                Ok(Line::TooLong) => {
+                    run.line += 1;
+                    run.reject("", "a line of at most 1 MiB", "");
+                    continue;
+                }
+                Ok(Line::Text(text)) => text,
+            };
+            run.line += 1;
+            match parse(&text, &mut scratch) {
+                PromLine::Blank => {}
+                PromLine::Broken => run.reject("", "a sample", &text),
+                PromLine::Sample(sample) => reader.sample(&sample, run)?,
+                PromLine::Comment("EOF") => reader.end_scrape(run)?,
+                PromLine::Comment(remark) => {
+                    if let Some(stamp) = remark.strip_prefix(TIME_REMARK) {
+                        reader.begin_scrape_at(stamp, run)?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! The cards of a file: which GPU a set of labels means, and what was told about it.
+
+use crate::domain::ident::{GpuId, MigInstanceId};
+use crate::domain::outline::{Device, MigInstance};
+use crate::domain::sink::Fact;
+use crate::import::error::ImportError;
+use crate::import::gpu_names::GpuNames;
+use crate::import::prometheus_text::owner::{Card, Part};
+use crate::import::run::ImportRun;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Instances without a number are numbered from here; the driver's numbers lie far below.
+const FIRST_MADE_NUMBER: u32 = 1000;
+
+/// What one sample's labels say about a card.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Details {
+    /// Product name.
+    pub(crate) model: Option<String>,
+    /// Driver version.
+    pub(crate) driver: Option<String>,
+    /// Whether MIG mode is on.
+    pub(crate) is_mig: Option<bool>,
+}
+
+/// The cards of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Cards {
+    names: GpuNames,
+    devices: BTreeMap<GpuId, Device>,
+    profiles: BTreeMap<MigInstanceId, Option<String>>,
+    numbers: BTreeMap<(GpuId, String), u32>,
+}
+
+impl Cards {
+    /// The GPU that labels mean; `masked` are the indices of this scrape's masked cards.
+    ///
+    /// `Ok(None)`: the labels name no card. Errors: they could mean any of several.
+    pub(crate) fn gpu(
+        &mut self,
+        card: &Card,
+        masked: &BTreeSet<u32>,
+        run: &ImportRun<'_>,
+    ) -> Result<Option<GpuId>, ImportError> {
+        if let Some(uuid) = &card.uuid {
+            return Ok(Some(GpuId::new(uuid.as_str())));
+        }
+        let index = match (card.index, masked.first()) {
+            (Some(index), _) => index,
+            (None, Some(index)) if card.is_masked && masked.len() == 1 => *index,
+            (None, Some(_)) if card.is_masked => return Err(ambiguous(masked.len(), run)),
+            (None, _) => return Ok(run.options.gpu.as_deref().map(named)),
+        };
+        Ok(Some(self.names.by_index(card.host.as_deref(), index)))
+    }
+
+    /// Takes in what labels say about a GPU, and passes it on when it is new.
+    pub(crate) fn describe(
+        &mut self,
+        gpu: &GpuId,
+        card: &Card,
+        details: &Details,
+        run: &mut ImportRun<'_>,
+    ) -> Result<(), ImportError> {
+        let device = Device {
+            gpu: gpu.clone(),
+            index: card.index,
+            model: details.model.clone(),
+            host: card.host.clone(),
+            driver: details.driver.clone(),
+            is_mig: details.is_mig,
+        };
+        match self.devices.get_mut(gpu) {
+            None => self.devices.insert(gpu.clone(), device.clone()),
+            Some(known) => {
+                let before = known.clone();
+                known.complete_from(&device);
+                if *known == before {
+                    return Ok(());
+                }
+                None
+            }
+        };
+        run.fact(Fact::Device(device))
+    }
+
+    /// The instance that labels mean; `None` for the whole card.
+    pub(crate) fn instance(
+        &mut self,
+        gpu: &GpuId,
+        part: &Part,
+        profile: Option<&str>,
+        run: &mut ImportRun<'_>,
+    ) -> Result<Option<MigInstanceId>, ImportError> {
+        let gpu_instance = match part {
+            Part::Whole => return Ok(None),
+            Part::Instance(number) => *number,
+            Part::Unnumbered(name) => {
+                let next = FIRST_MADE_NUMBER.saturating_add(self.numbers.len() as u32);
+                *self.numbers.entry((gpu.clone(), name.clone())).or_insert(next)
+            }
+        };
+        let (gpu, compute_instance) = (gpu.clone(), None);
+        let instance = MigInstanceId { gpu, gpu_instance, compute_instance, generation: 0 };
+        let profile = profile.map(str::to_owned);
+        if !self.profiles.contains_key(&instance) {
+            self.profiles.insert(instance.clone(), profile.clone());
+            run.fact(Fact::MigInstance(MigInstance { instance: instance.clone(), profile }))?;
+        }
+        Ok(Some(instance))
+    }
+
+    /// Whether instances had to be numbered here.
+    pub(crate) fn has_made_numbers(&self) -> bool {
+        !self.numbers.is_empty()
+    }
+
+    /// GPUs of which the file says that MIG is on.
+    pub(crate) fn with_mig(&self) -> impl Iterator<Item = &GpuId> {
+        self.devices.values().filter(|it| it.is_mig == Some(true)).map(|it| &it.gpu)
+    }
+}
+
+/// The GPU that the user named: an index or a UUID.
+fn named(text: &str) -> GpuId {
+    text.parse().map_or_else(|_| GpuId::new(text), GpuId::from_index)
+}
+
+fn ambiguous(rows: usize, run: &ImportRun<'_>) -> ImportError {
+    ImportError::AmbiguousGpu {
+        file: run.file().to_owned(),
+        line: run.line,
+        rows,
+        stamp: "of one scrape".to_owned(),
+        remedy:
+            "the UUIDs are masked, so the GPUs of this host cannot be told apart; scrape again \
+                 without masking"
+                .to_owned(),
+    }
+}

@@ -1,0 +1,391 @@
+//! From samples to rows: collects a scrape, places its readings, and passes them on.
+
+use crate::domain::blind_spot::BlindSpotKind;
+use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+use crate::domain::metric::{Dialect, Metric};
+use crate::domain::outline::Process;
+use crate::domain::sink::Fact;
+use crate::domain::time::Timestamp;
+use crate::import::cells::number;
+use crate::import::error::ImportError;
+use crate::import::origin::Origin;
+use crate::import::prometheus_text::cards::{Cards, Details};
+use crate::import::prometheus_text::line::Sample;
+use crate::import::prometheus_text::owner::{Card, Meaning, Owner, Part};
+use crate::import::prometheus_text::owner::{card, meaning, owner, profile, tool};
+use crate::import::prometheus_text::scrape::{Row, Scrape};
+use crate::import::prometheus_text::share::{Placed, settle};
+use crate::import::run::ImportRun;
+use crate::import::stamp::StampReader;
+use crate::import::unknown_names::UnknownNames;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many meanings of names are kept; a file with more names pays for looking them up.
+const REMEMBERED_NAMES: usize = 10_000;
+
+/// Collects a scrape, places its readings, and passes them on.
+#[derive(Default)]
+pub(crate) struct Reader {
+    scrape: Scrape,
+    meanings: BTreeMap<String, Meaning>,
+    cards: Cards,
+    dialect: Option<Dialect>,
+    is_described: bool,
+    made_stamps: u32,
+    told: BTreeSet<Subject>,
+    seen: BTreeSet<Metric>,
+    silent: BTreeSet<Metric>,
+    utilised: BTreeSet<GpuId>,
+    cumulative: BTreeSet<String>,
+    without_memory: BTreeSet<Subject>,
+    has_own_shares: bool,
+    unknown: UnknownNames,
+}
+
+impl Reader {
+    /// Takes one sample; one that comes again ends the scrape before it.
+    pub(crate) fn sample(
+        &mut self,
+        sample: &Sample<'_>,
+        run: &mut ImportRun<'_>,
+    ) -> Result<(), ImportError> {
+        if self.scrape.repeats(sample.identity) {
+            self.end_scrape(run)?;
+        }
+        self.scrape.note(sample.identity);
+        match self.meaning(sample.name) {
+            Meaning::Unknown => self.unknown.add(sample.name),
+            Meaning::Cumulative => {
+                if self.cumulative.len() < REMEMBERED_NAMES {
+                    self.cumulative.insert(sample.name.to_owned());
+                }
+            }
+            Meaning::CardInfo => {
+                let model = sample.labels.get("name").map(str::to_owned);
+                let driver = sample.labels.get("driver_version").map(str::to_owned);
+                let details = Details { model, driver, is_mig: None };
+                self.scrape.cards.insert((card(&sample.labels), details));
+            }
+            Meaning::CardIndex => {
+                let index = sample.value.parse().ok();
+                let card = Card { index, ..card(&sample.labels) };
+                self.scrape.cards.insert((card, Details::default()));
+            }
+            Meaning::MigMode => {
+                let is_mig = number(sample.value).ok().flatten().map(|it| it == 1.0);
+                let details = Details { is_mig, ..Details::default() };
+                self.scrape.cards.insert((card(&sample.labels), details));
+            }
+            Meaning::ProcessInfo => self.process(sample, run),
+            Meaning::Quantity(dialect, metric, factor) => {
+                self.dialect.get_or_insert(dialect);
+                self.reading(sample, dialect, metric, factor, run);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the scrape, and stamps the next one by the text of a remark.
+    pub(crate) fn begin_scrape_at(
+        &mut self,
+        stamp: &str,
+        run: &mut ImportRun<'_>,
+    ) -> Result<(), ImportError> {
+        self.end_scrape(run)?;
+        match StampReader::new(run.options.time_zone.clone()).text(stamp) {
+            Ok(at) => self.scrape.at = Some(at),
+            Err(found) => run.reject("", "a stamp like 2026-01-31T12:00:00Z", &found),
+        }
+        Ok(())
+    }
+
+    fn meaning(&mut self, name: &str) -> Meaning {
+        if let Some(known) = self.meanings.get(name) {
+            return *known;
+        }
+        let found = meaning(name);
+        if self.meanings.len() < REMEMBERED_NAMES {
+            self.meanings.insert(name.to_owned(), found);
+        }
+        found
+    }
+
+    fn process(&mut self, sample: &Sample<'_>, run: &mut ImportRun<'_>) {
+        match sample.labels.get("pid").map(str::parse) {
+            Some(Ok(pid)) => {
+                let name = sample.labels.get("process_name").map(str::to_owned);
+                self.scrape.processes.insert((card(&sample.labels), pid), name);
+            }
+            _ => run.reject(sample.name, "a whole number as label `pid`", sample.identity),
+        }
+    }
+
+    fn reading(
+        &mut self,
+        sample: &Sample<'_>,
+        dialect: Dialect,
+        metric: Metric,
+        factor: f64,
+        run: &mut ImportRun<'_>,
+    ) {
+        let value = match value(sample.value) {
+            Ok(Some(value)) => value * factor,
+            Ok(None) => {
+                self.silent.insert(metric);
+                return;
+            }
+            Err(found) => return run.reject(sample.name, "a number", &found),
+        };
+        if !metric.is_plausible(value) {
+            let (least, greatest) = metric.spec().range;
+            let expected = format!("{least} to {greatest} {}", metric.spec().unit.symbol());
+            return run.reject(sample.name, &expected, &value.to_string());
+        }
+        let owner = match owner(dialect, &sample.labels) {
+            Ok(Owner::Card { card, .. } | Owner::Process { card, .. })
+                if card.is_nameless() && run.options.gpu.is_none() =>
+            {
+                return run.reject(sample.name, "a label that names the GPU", sample.identity);
+            }
+            Ok(owner) => owner,
+            Err(expected) => return run.reject(sample.name, expected, sample.identity),
+        };
+        if let Owner::Card { card, part, .. } = &owner {
+            let has_instances = *part != Part::Whole;
+            let details = Details {
+                model: sample.labels.get("modelName").map(str::to_owned),
+                driver: sample.labels.get("DCGM_FI_DRIVER_VERSION").map(str::to_owned),
+                is_mig: has_instances.then_some(true),
+            };
+            self.scrape.cards.insert((card.clone(), details));
+        }
+        if let (Owner::Process { card, pid }, name) = (&owner, sample.labels.get("process_name")) {
+            self.scrape.processes.insert((card.clone(), *pid), name.map(str::to_owned));
+        }
+        let profile = profile(&sample.labels).map(str::to_owned);
+        self.seen.insert(metric);
+        self.scrape.rows.push(Row { owner, profile, at: sample.at, metric, value });
+    }
+
+    /// Passes the scrape on and begins the next one.
+    pub(crate) fn end_scrape(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        let scrape = std::mem::take(&mut self.scrape);
+        if scrape.rows.is_empty() {
+            // A remark with the stamp may be followed by an `# EOF` of the scrape before it.
+            self.scrape.at = scrape.at.filter(|_| scrape.is_empty());
+            return Ok(());
+        }
+        let at = self.stamp(&scrape, run)?;
+        self.describe_source(run)?;
+        let masked = scrape.masked();
+        for (card, details) in &scrape.cards {
+            if let Some(gpu) = self.cards.gpu(card, &masked, run)? {
+                self.cards.describe(&gpu, card, details, run)?;
+            }
+        }
+        self.name_processes(&scrape, &masked, run)?;
+        let mut placed = Vec::with_capacity(scrape.rows.len());
+        for row in scrape.rows {
+            let at = row.at.or(at);
+            let (Some(at), Some((place, pod))) = (at, self.place(&row, &masked, run)?) else {
+                run.reject(row.metric.key(), "a GPU with a UUID or an index", "a masked UUID");
+                continue;
+            };
+            if let (Subject::Device { gpu }, Metric::GpuUtilization) = (&place, row.metric) {
+                self.utilised.insert(gpu.clone());
+            }
+            placed.push(Placed { at, place, pod, metric: row.metric, value: row.value });
+        }
+        self.pass_on(placed, run)
+    }
+
+    /// The stamp of samples that carry none; `None` when all of them do.
+    fn stamp(
+        &mut self,
+        scrape: &Scrape,
+        run: &mut ImportRun<'_>,
+    ) -> Result<Option<Timestamp>, ImportError> {
+        if scrape.at.is_some() || scrape.rows.iter().all(|it| it.at.is_some()) {
+            return Ok(scrape.at);
+        }
+        let no_stamps = || ImportError::NoStamps { file: run.file().to_owned() };
+        let start = run.options.start.ok_or_else(no_stamps)?;
+        let offset = match (self.made_stamps, run.options.interval) {
+            (0, _) => 0,
+            (count, Some(interval)) => u64::from(count).saturating_mul(interval.as_micros()),
+            (_, None) => return Err(no_stamps()),
+        };
+        self.made_stamps += 1;
+        Ok(Some(start.plus_micros(i64::try_from(offset).unwrap_or(i64::MAX))))
+    }
+
+    fn describe_source(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        if std::mem::replace(&mut self.is_described, true) {
+            return Ok(());
+        }
+        let is_made = self.made_stamps > 0;
+        let origin = Origin {
+            format: "prometheus-text".to_owned(),
+            tool: self.dialect.map_or("", tool).to_owned(),
+            asked_interval: run.options.interval.filter(|_| is_made),
+            clock: if is_made { "made from --start and --interval" } else { "UTC" }.to_owned(),
+            readings: BTreeMap::new(),
+        };
+        origin.tell(run)
+    }
+
+    fn name_processes(
+        &mut self,
+        scrape: &Scrape,
+        masked: &BTreeSet<u32>,
+        run: &mut ImportRun<'_>,
+    ) -> Result<(), ImportError> {
+        let measured: BTreeSet<&Owner> = scrape.rows.iter().map(|it| &it.owner).collect();
+        for ((card, pid), name) in &scrape.processes {
+            let Some(gpu) = self.cards.gpu(card, masked, run)? else { continue };
+            let process = ProcessKey { pid: *pid, started: None };
+            let subject = Subject::Process { gpu: gpu.clone(), process };
+            if !measured.contains(&Owner::Process { card: card.clone(), pid: *pid }) {
+                self.without_memory.insert(subject.clone());
+            }
+            if self.told.insert(subject) {
+                let name = name.clone();
+                run.fact(Fact::Process(Process { gpu, process, name, tenant: None }))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a reading belongs, and the pod whose labels are on it; `None` when nothing names a GPU.
+    fn place(
+        &mut self,
+        row: &Row,
+        masked: &BTreeSet<u32>,
+        run: &mut ImportRun<'_>,
+    ) -> Result<Option<(Subject, Option<TenantId>)>, ImportError> {
+        let card = match &row.owner {
+            Owner::Service(tenant) => {
+                return Ok(Some((Subject::Tenant { gpu: None, tenant: tenant.clone() }, None)));
+            }
+            Owner::Card { card, .. } | Owner::Process { card, .. } => card,
+        };
+        let Some(gpu) = self.cards.gpu(card, masked, run)? else { return Ok(None) };
+        Ok(Some(match &row.owner {
+            Owner::Card { part, pod, .. } => {
+                let profile = row.profile.as_deref();
+                let place = match self.cards.instance(&gpu, part, profile, run)? {
+                    Some(instance) => Subject::MigInstance { instance },
+                    None => Subject::Device { gpu },
+                };
+                (place, pod.clone())
+            }
+            Owner::Process { pid, .. } => {
+                let process = ProcessKey { pid: *pid, started: None };
+                (Subject::Process { gpu, process }, None)
+            }
+            Owner::Service(tenant) => {
+                (Subject::Tenant { gpu: Some(gpu), tenant: tenant.clone() }, None)
+            }
+        }))
+    }
+
+    fn pass_on(&mut self, placed: Vec<Placed>, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        let settled = settle(placed);
+        self.has_own_shares |= !settled.measured.is_empty();
+        for (tenant, place) in settled.unmeasured {
+            if self.told.insert(tenant.clone()) {
+                let whole = if place.is_device() { "GPU" } else { "MIG instance" };
+                let detail = format!(
+                    "the share of `{tenant}` was not measured: values with its labels are those of \
+                     the whole {whole} {place}"
+                );
+                let remedy = "record processes on the node with `cotenant record`, or let \
+                              dcgm-exporter measure pods (KUBERNETES_VIRTUAL_GPUS=true)";
+                run.blind_spot(BlindSpotKind::Ambiguous, Some(tenant), None, detail, remedy)?;
+            }
+        }
+        for ((at, subject), mut readings) in settled.rows {
+            // Old and new names of one field may stand side by side.
+            readings.dedup_by_key(|it| it.0);
+            run.row(at, &subject, &readings)?;
+        }
+        Ok(())
+    }
+
+    /// Passes the last scrape on, and says what could not be seen.
+    pub(crate) fn finish(mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        self.end_scrape(run)?;
+        self.unknown.warning().into_iter().for_each(|it| run.warn(it));
+        for (kind, subject, metric, detail, remedy) in self.unseen() {
+            run.blind_spot(kind, subject, metric, detail, remedy)?;
+        }
+        Ok(())
+    }
+
+    fn unseen(&self) -> Vec<Unseen> {
+        let mut unseen: Vec<Unseen> = Vec::new();
+        let mut add = |kind, subject, metric, detail: String, remedy| {
+            unseen.push((kind, subject, metric, detail, remedy));
+        };
+        for metric in self.silent.difference(&self.seen) {
+            let detail = "the exporter names the field and has no value for it".to_owned();
+            add(BlindSpotKind::NotReported, None, Some(*metric), detail, "");
+        }
+        for gpu in self.cards.with_mig().filter(|it| !self.utilised.contains(it)) {
+            let detail = "MIG is on, and then the driver gives no utilisation of the whole GPU";
+            let remedy = "scrape DCGM_FI_PROF_GR_ENGINE_ACTIVE, which every instance has";
+            let subject = Some(Subject::device(gpu));
+            let metric = Some(Metric::GpuUtilization);
+            add(BlindSpotKind::HiddenByMig, subject, metric, detail.to_owned(), remedy);
+        }
+        if self.cards.has_made_numbers() {
+            let detail = "MIG instances carry no GPU_I_ID and were numbered as they appeared";
+            add(
+                BlindSpotKind::Ambiguous,
+                None,
+                None,
+                detail.to_owned(),
+                "scrape with GPU_I_ID labels",
+            );
+        }
+        if !self.without_memory.is_empty() {
+            let count = self.without_memory.len();
+            let detail = format!("{count} processes are named, but not how much memory they use");
+            let remedy = "record on Linux; Windows hides it for cards that drive a display";
+            add(BlindSpotKind::NotReported, None, Some(Metric::FramebufferUsed), detail, remedy);
+        }
+        if self.has_own_shares {
+            let detail = "per-pod utilisation of dcgm-exporter is a mean over the driver's whole \
+                          sample buffer, and a pod without a sample reads 0";
+            let remedy = "record with `cotenant record`, which keeps every sample of a process";
+            let metric = Some(Metric::GpuUtilization);
+            add(BlindSpotKind::TooCoarse, None, metric, detail.to_owned(), remedy);
+        }
+        if !self.cumulative.is_empty() {
+            let count = self.cumulative.len();
+            let detail = format!(
+                "{count} counters and histograms count since the server's start, so a scrape of \
+                 them gives no latency or throughput of a moment"
+            );
+            let remedy = "record with `cotenant record --scrape NAME=URL`, which takes differences";
+            add(BlindSpotKind::NotRecorded, None, Some(Metric::LatencyMean), detail, remedy);
+        }
+        if self.made_stamps > 0 {
+            let count = self.made_stamps;
+            let detail = format!("{count} scrapes carry no stamp; theirs were made from --start");
+            let remedy = "put `# cotenant-scrape-time: 2026-01-31T12:00:00Z` before each scrape";
+            add(BlindSpotKind::ClockAssumed, None, None, detail, remedy);
+        }
+        unseen
+    }
+}
+
+type Unseen = (BlindSpotKind, Option<Subject>, Option<Metric>, String, &'static str);
+
+/// Reads a value; infinities are no reading.
+fn value(text: &str) -> Result<Option<f64>, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "+inf" | "-inf" | "inf" => Ok(None),
+        _ => number(text),
+    }
+}
