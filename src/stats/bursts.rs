@@ -1,4 +1,5 @@
-//! Cuts a busy fraction into bursts and gaps by two levels, so that noise near one level makes no confetti.
+//! Cuts a busy fraction into bursts and gaps by two levels, so that noise near one level makes no
+//! confetti.
 
 use crate::stats::quantile::{quantile, quantiles};
 
@@ -30,7 +31,8 @@ pub struct Thresholds {
 /// that one freak sample of a long record does not set the scale) and the maximum otherwise.
 /// `None` if the series is empty or flat: there are no bursts to separate.
 ///
-/// Source: definition; two levels are the hysteresis of O. H. Schmitt, J. Sci. Instrum. 15 (1938), 24–26.
+/// Source: definition; two levels are the hysteresis of O. H. Schmitt, J. Sci. Instrum. 15 (1938),
+/// 24–26.
 pub fn thresholds(values: &[f64]) -> Option<Thresholds> {
     let range = quantiles(values, &[0.10, 0.95, 0.999, 1.0])?;
     let (low, usual, rare, top) = (range[0], range[1], range[2], range[3]);
@@ -88,13 +90,15 @@ pub struct BurstRuns {
 
 /// Cuts segments into bursts and gaps.
 ///
-/// A burst begins at `x ≥ on` and ends at `x < off`; a segment that begins between the levels begins
-/// with a gap. Then gaps shorter than one averaging window are closed, because a window cannot show
-/// them, and bursts shorter than one window are dropped unless they are at least 0.5 high.
+/// A burst begins at `x ≥ on` and ends at `x < off`; a segment that begins between the levels
+/// begins with a gap. Then gaps shorter than one averaging window are closed, because a window
+/// cannot show them, and bursts shorter than one window are dropped unless they are at least 0.5
+/// high.
 ///
 /// - Shape: `segments[i][t]`, busy fractions between 0 and 1.
-/// - `window_samples`: averaging window over sample interval. 1 if windows follow each other, above 1 if
-///   they overlap, below 1 if there is unseen time between them; then nothing is closed or dropped.
+/// - `window_samples`: averaging window over sample interval. 1 if windows follow each other, above
+///   1 if they overlap, below 1 if there is unseen time between them; then nothing is closed or
+///   dropped.
 ///
 /// Source: definition. Time: O(n).
 pub fn burst_runs(segments: &[&[f64]], thresholds: &Thresholds, window_samples: f64) -> BurstRuns {

@@ -3,31 +3,39 @@
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
 
-/// The transform of a real series: bins 0..=n/2.
-pub(crate) fn transform(mut values: Vec<f64>) -> Vec<Complex<f64>> {
-    let forward = RealFftPlanner::new().plan_fft_forward(values.len());
-    let mut spectrum = forward.make_output_vec();
-    forward.process(&mut values, &mut spectrum).expect("both buffers were made for this length");
-    spectrum
+/// Transforms that remember their plans, which cost as much as a transform.
+#[derive(Default)]
+pub(crate) struct Fourier {
+    planner: RealFftPlanner<f64>,
 }
 
-/// The series of `length` samples whose transform is `spectrum`.
-pub(crate) fn inverse(mut spectrum: Vec<Complex<f64>>, length: usize) -> Vec<f64> {
-    let backward = RealFftPlanner::new().plan_fft_inverse(length);
-    let mut values = backward.make_output_vec();
-    // A real series has real ends; the library refuses the last rounding error there.
-    if let Some(first) = spectrum.first_mut() {
-        first.im = 0.0;
+impl Fourier {
+    /// The transform of a real series: bins 0..=n/2.
+    pub(crate) fn forward(&mut self, mut values: Vec<f64>) -> Vec<Complex<f64>> {
+        let plan = self.planner.plan_fft_forward(values.len());
+        let mut spectrum = plan.make_output_vec();
+        plan.process(&mut values, &mut spectrum).expect("both buffers were made for this length");
+        spectrum
     }
-    if length.is_multiple_of(2)
-        && let Some(last) = spectrum.last_mut()
-    {
-        last.im = 0.0;
+
+    /// The series of `length` samples whose transform is `spectrum`.
+    pub(crate) fn inverse(&mut self, mut spectrum: Vec<Complex<f64>>, length: usize) -> Vec<f64> {
+        let plan = self.planner.plan_fft_inverse(length);
+        let mut values = plan.make_output_vec();
+        // A real series has real ends; the library refuses the last rounding error there.
+        if let Some(first) = spectrum.first_mut() {
+            first.im = 0.0;
+        }
+        if length.is_multiple_of(2)
+            && let Some(last) = spectrum.last_mut()
+        {
+            last.im = 0.0;
+        }
+        plan.process(&mut spectrum, &mut values).expect("the spectrum is that of a real series");
+        let scale = 1.0 / length as f64;
+        values.iter_mut().for_each(|value| *value *= scale);
+        values
     }
-    backward.process(&mut spectrum, &mut values).expect("the spectrum is that of a real series");
-    let scale = 1.0 / length as f64;
-    values.iter_mut().for_each(|value| *value *= scale);
-    values
 }
 
 /// Σ_t x(t) x(t+k) for k = 0..=max_lag, without wrapping around.
@@ -37,14 +45,16 @@ pub(crate) fn lagged_products(values: &[f64], max_lag: usize) -> Vec<f64> {
     let length = comfortable_length(values.len() + max_lag);
     let mut padded = vec![0.0; length];
     padded[..values.len()].copy_from_slice(values);
-    let mut spectrum = transform(padded);
+    let mut fourier = Fourier::default();
+    let mut spectrum = fourier.forward(padded);
     spectrum.iter_mut().for_each(|bin| *bin = Complex::new(bin.norm_sqr(), 0.0));
-    let mut products = inverse(spectrum, length);
+    let mut products = fourier.inverse(spectrum, length);
     products.truncate(max_lag + 1);
     products
 }
 
-/// The smallest even 2^a·3^b, b ≤ 2, that is not below `least`; transforms of such lengths are fast.
+/// The smallest even 2^a·3^b, b ≤ 2, that is not below `least`; transforms of such lengths are
+/// fast.
 pub(crate) fn comfortable_length(least: usize) -> usize {
     let least = least.max(2);
     [1, 3, 9]
@@ -72,7 +82,9 @@ mod tests {
     fn a_series_comes_back_from_its_spectrum_whether_its_length_is_even_odd_or_prime() {
         for length in [1, 2, 7, 12, 97] {
             let series: Vec<f64> = (0..length).map(|t| (t * t % 11) as f64).collect();
-            let back = inverse(transform(series.clone()), length);
+            let mut fourier = Fourier::default();
+            let spectrum = fourier.forward(series.clone());
+            let back = fourier.inverse(spectrum, length);
             assert!(series.iter().zip(&back).all(|(a, b)| (a - b).abs() < 1e-9));
         }
     }

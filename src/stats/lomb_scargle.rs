@@ -1,18 +1,20 @@
 //! The periodogram of a series whose samples are not evenly spaced.
 
 use crate::stats::correlate::centred;
+use crate::stats::fourier::Fourier;
 use crate::stats::fourier::comfortable_length;
-use crate::stats::fourier::transform;
+use crate::stats::moments::Moments;
 use crate::stats::period::FEWEST_PERIODS;
 use crate::stats::period::Period;
 use crate::stats::period::top_of_parabola;
 use crate::stats::quantile::quantile;
 use realfft::num_complex::Complex;
+use std::ops::Range;
 
 /// Fewest samples, and fewest pairs of neighbours, from which a rhythm is believed.
 const FEWEST_SAMPLES: usize = 16;
 /// Most cells of the time grid; a longer record is judged by its beginning.
-const MOST_CELLS: usize = 1 << 20;
+const MOST_CELLS: usize = 1 << 18;
 /// Cells per sample interval if the samples do not keep to a common beat.
 const CELLS_PER_INTERVAL: f64 = 4.0;
 /// How far a sample may be off the beat, in intervals, to count as on it.
@@ -21,6 +23,12 @@ const ON_THE_BEAT: f64 = 0.05;
 const BINS_PER_LEVEL: usize = 128;
 /// Probability of a false alarm per series.
 const FALSE_ALARM: f64 = 1e-4;
+/// The z that one frequency of pure noise exceeds in less than one of a hundred series.
+const ONE_LOOK: f64 = 5.0;
+/// Highest harmonic for which a fundamental is sought.
+const HARMONICS: usize = 5;
+/// Intervals that skip no sample, in units of the usual one.
+const NEIGHBOURS: Range<f64> = 0.5..1.5;
 /// Least share of the variance that the rhythm's sine must explain.
 const LEAST_STRENGTH: f64 = 0.1;
 
@@ -32,13 +40,14 @@ const LEAST_STRENGTH: f64 = 0.1;
 ///
 /// - `frequencies`: cycles per unit of `times` (not radians), each above zero.
 /// - Time: O(samples × frequencies); the caller keeps the product in bounds.
-/// - `None`: slices of different length, under three samples, constant values, a frequency not above zero.
+/// - `None`: slices of different length, under three samples, constant values, a frequency not
+///   above zero.
 ///
-/// Sources: N. R. Lomb, Astrophys. Space Sci. 39 (1976), 447–462; J. D. Scargle, Astrophys. J. 263 (1982),
-/// 835–853.
+/// Sources: N. R. Lomb, Astrophys. Space Sci. 39 (1976), 447–462; J. D. Scargle, Astrophys. J. 263
+/// (1982), 835–853.
 pub fn lomb_scargle(times: &[f64], values: &[f64], frequencies: &[f64]) -> Option<Vec<f64>> {
     let usable = times.len() == values.len() && values.len() >= 3;
-    if !usable || frequencies.iter().any(|frequency| !(*frequency > 0.0)) {
+    if !usable || frequencies.iter().any(|it| it.is_nan() || *it <= 0.0) {
         return None;
     }
     let y = centred(values)?;
@@ -58,7 +67,7 @@ pub fn lomb_scargle(times: &[f64], values: &[f64], frequencies: &[f64]) -> Optio
 
 /// Sum of squares explained by a sine, from Σ y e^{iωt}, Σ e^{2iωt} and the number of samples.
 fn explained(once: Complex<f64>, twice: Complex<f64>, count: f64) -> f64 {
-    // Turning by half the phase of `twice` is the shift τ; the sums of squares are then (n ± |twice|)/2.
+    // Half the phase of `twice` is the shift ωτ; the sums of squares are then (n ± |twice|)/2.
     let (size, phase) = twice.to_polar();
     let turned = once * Complex::from_polar(1.0, -0.5 * phase);
     let (cosines, sines) = (0.5 * (count + size), 0.5 * (count - size));
@@ -68,32 +77,31 @@ fn explained(once: Complex<f64>, twice: Complex<f64>, count: f64) -> f64 {
 
 /// The period of a series with gaps, from a line in its Lomb–Scargle periodogram.
 ///
-/// Red noise raises the low frequencies, so the series is prewhitened by a first-order autoregression
-/// over neighbouring samples. A frequency is significant if 1 − (1 − e^{−z})^{n/2} < 10⁻⁴, where z is
-/// the whitened power over its noise level; the level is the median of the bins around (over ln 2), not
-/// the whole variance, so that a line and its harmonics do not hide each other. Of the significant
-/// frequencies the one with the highest power before whitening is the period, which prefers the
-/// fundamental to its harmonics; its strength is that power, which must reach 0.1.
+/// Red noise raises the low frequencies, so the series is prewhitened by a first-order
+/// autoregression over neighbouring samples. A frequency is significant if 1 − (1 − e^{−z})^{n/2} <
+/// 10⁻⁴, where z is the whitened power over its noise level; the level is the median of the bins
+/// around (over ln 2), not the whole variance, so that a line and its harmonics do not hide each
+/// other. Of the significant frequencies the one with the highest power before whitening is the
+/// period, or the frequency of which it is a harmonic if that has more power still; its strength is
+/// that power, which must reach 0.1.
 ///
-/// - `times`: ascending, any unit; the period comes in samples, that is, in units of the median interval.
+/// - `times`: ascending, any unit; the period comes in samples, that is, in units of the mean
+///   interval between samples that follow each other without a gap.
 /// - Frequencies go from four periods per record to one period in two samples.
-/// - Work: two transforms; times are rounded to a quarter of an interval unless they keep a common beat,
-///   and of a record over 2²⁰ such cells only the beginning is used.
-/// - `None`: no significant frequency, under 16 samples or pairs of neighbours, constant values, slices of
-///   different length, times that do not ascend.
+/// - Work: four transforms; times are rounded to a quarter of an interval unless they keep a common
+///   beat, and of a record over 2¹⁸ such cells only the beginning is used.
+/// - `None`: no significant frequency, under 16 samples or pairs of neighbours, constant values,
+///   slices of different length, times that do not ascend.
 ///
-/// Sources: as [`lomb_scargle`]; W. H. Press and G. B. Rybicki, Astrophys. J. 338 (1989), 277–280, for the
-/// transform.
+/// Sources: as [`lomb_scargle`]; W. H. Press and G. B. Rybicki, Astrophys. J. 338 (1989), 277–280,
+/// for the transform.
 pub fn period_by_lomb_scargle(times: &[f64], values: &[f64]) -> Option<Period> {
     if times.len() != values.len() || times.len() < FEWEST_SAMPLES {
         return None;
     }
     let intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let interval = quantile(&intervals, 0.5)?;
-    if interval <= 0.0 || intervals.iter().any(|it| *it < 0.0) {
-        return None;
-    }
-    let grid = Grid::over(times, interval);
+    let interval = usual(&intervals)?;
+    let mut grid = Grid::over(times, interval);
     let used = times.partition_point(|&time| grid.cell(time) < MOST_CELLS);
     let y = centred(&values[..used])?;
     let (rest_cells, rest) = whitened(&grid, &times[..used], &intervals, interval, &y);
@@ -105,12 +113,43 @@ pub fn period_by_lomb_scargle(times: &[f64], values: &[f64]) -> Option<Period> {
     let z = over_noise_level(&grid.powers(&rest_cells, &centred(&rest)?));
     let limit = significant(rest.len());
     let in_range = grid.range(times[used - 1] - times[0], interval, raw.len());
-    let best = in_range.filter(|&bin| z[bin] > limit).max_by(|&a, &b| raw[a].total_cmp(&raw[b]))?;
+    let best = fundamental(&raw, &z, in_range, limit)?;
     let around = |bin: usize| raw.get(bin).copied().unwrap_or(0.0);
     let offset = top_of_parabola(around(best - 1), raw[best], around(best + 1));
     let samples = 1.0 / ((best as f64 + offset) * grid.frequency_step() * interval);
     let period = Period { samples: samples.max(2.0), strength: raw[best].min(1.0) };
     (period.strength >= LEAST_STRENGTH).then_some(period)
+}
+
+/// Mean of the intervals that skip no sample; `None` unless times ascend.
+fn usual(intervals: &[f64]) -> Option<f64> {
+    let middle = quantile(intervals, 0.5)?;
+    if middle <= 0.0 || intervals.iter().any(|it| *it < 0.0) {
+        return None;
+    }
+    let mut unbroken = Moments::default();
+    intervals
+        .iter()
+        .filter(|it| NEIGHBOURS.contains(&(*it / middle)))
+        .for_each(|it| unbroken.insert(*it));
+    unbroken.mean()
+}
+
+/// The significant bin with the most power, or the bin of which it is a harmonic.
+///
+/// Whitening favours harmonics, so that of a train of short pulses the fundamental itself may not
+/// be significant; it is taken if it has more power and stands out as far as one look allows.
+fn fundamental(raw: &[f64], z: &[f64], range: Range<usize>, limit: f64) -> Option<usize> {
+    let by_power = |a: &usize, b: &usize| raw[*a].total_cmp(&raw[*b]);
+    let best = range.clone().filter(|&bin| z[bin] > limit).max_by(by_power)?;
+    (2..=HARMONICS)
+        .flat_map(|harmonic| {
+            let near = best / harmonic;
+            near.saturating_sub(2)..=near + 2
+        })
+        .filter(|bin| range.contains(bin) && z[*bin] > ONE_LOOK)
+        .chain([best])
+        .max_by(by_power)
 }
 
 /// Residuals x_t − φ x_{t−1} of neighbouring samples, with the cells they fall into.
@@ -122,7 +161,7 @@ fn whitened(
     y: &[f64],
 ) -> (Vec<usize>, Vec<f64>) {
     let neighbours =
-        || (1..y.len()).filter(|&at| (0.5..1.5).contains(&(intervals[at - 1] / interval)));
+        || (1..y.len()).filter(|&at| NEIGHBOURS.contains(&(intervals[at - 1] / interval)));
     let (mut product, mut square) = (0.0, 0.0);
     for at in neighbours() {
         product += y[at - 1] * y[at];
@@ -157,6 +196,7 @@ struct Grid {
     start: f64,
     step: f64,
     length: usize,
+    fourier: Fourier,
 }
 
 impl Grid {
@@ -170,7 +210,7 @@ impl Grid {
         let span = (times[times.len() - 1] - start) / step;
         let cells = (span.round() as usize).min(MOST_CELLS - 1) + 1;
         // Twice the span, so that no line falls between two frequencies.
-        Self { start, step, length: comfortable_length(2 * cells) }
+        Self { start, step, length: comfortable_length(2 * cells), fourier: Fourier::default() }
     }
 
     fn cell(&self, time: f64) -> usize {
@@ -182,22 +222,23 @@ impl Grid {
     }
 
     /// Bins from [`FEWEST_PERIODS`] per record to half a period per sample.
-    fn range(&self, span: f64, interval: f64, bins: usize) -> std::ops::Range<usize> {
+    fn range(&self, span: f64, interval: f64, bins: usize) -> Range<usize> {
         let step = self.frequency_step();
         let first = (FEWEST_PERIODS as f64 / (span * step)).ceil() as usize;
         let last = (0.5 / (interval * step)).floor() as usize;
         first.max(1)..(last + 1).min(bins)
     }
 
-    /// The normalised periodogram at all multiples of the frequency step up to half a period per interval.
-    fn powers(&self, cells: &[usize], y: &[f64]) -> Vec<f64> {
+    /// The normalised periodogram at all multiples of the frequency step up to half a period per
+    /// interval.
+    fn powers(&mut self, cells: &[usize], y: &[f64]) -> Vec<f64> {
         let (mut sums, mut counts) = (vec![0.0; self.length], vec![0.0; self.length]);
         for (&cell, &y) in cells.iter().zip(y) {
             sums[cell] += y;
             counts[cell] += 1.0;
         }
         let total: f64 = y.iter().map(|y| y * y).sum();
-        let (once, twice) = (transform(sums), transform(counts));
+        let (once, twice) = (self.fourier.forward(sums), self.fourier.forward(counts));
         let count = y.len() as f64;
         (0..once.len())
             .map(|bin| {
@@ -256,7 +297,7 @@ mod tests {
                 .map(|t| f64::from(t) + jitter * f64::from(t % 3))
                 .collect();
             let values: Vec<f64> = times.iter().map(|_| noise.uniform()).collect();
-            let grid = Grid::over(&times, 1.0);
+            let mut grid = Grid::over(&times, 1.0);
             let cells: Vec<usize> = times.iter().map(|&time| grid.cell(time)).collect();
             let powers = grid.powers(&cells, &centred(&values).unwrap());
             let bins: Vec<usize> = (1..40).collect();

@@ -1,10 +1,11 @@
-//! Kernels on plain slices of numbers: what a series looks like, whether it bursts, at which rhythm,
-//! how sharply it was seen, and whether two series move together.
+//! Kernels on plain slices of numbers: what a series looks like, whether it bursts, at which
+//! rhythm, how sharply it was seen, and whether two series move together.
 //!
 //! Nothing here knows what the numbers measure. Slices are gap free and evenly spaced; a recording
 //! with gaps is a list of segments, `&[&[f64]]`. Values are finite, which is the caller's promise.
 //! A quantity that is undefined is `None`: never zero, never NaN. No function draws random numbers,
-//! so the same slice always gives the same bits.
+//! so the same slice always gives the same bits on one machine; between machines the last bits of
+//! what goes through a Fourier transform may differ, as it uses the instructions at hand.
 #![warn(missing_docs)]
 
 pub mod bursts;

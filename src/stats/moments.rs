@@ -5,8 +5,8 @@
 /// Two states merge into the state of both samples together, so a long recording may be read in
 /// pieces and on several threads. Merging agrees with inserting one by one up to rounding.
 ///
-/// Sources: B. P. Welford, Technometrics 4 (1962), 419–420, for one value;
-/// T. F. Chan, G. H. Golub and R. J. LeVeque, The American Statistician 37 (1983), 242–247, for the merge.
+/// Sources: B. P. Welford, Technometrics 4 (1962), 419–420, for one value; T. F. Chan, G. H. Golub
+/// and R. J. LeVeque, The American Statistician 37 (1983), 242–247, for the merge.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Moments {
     count: u64,

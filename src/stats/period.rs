@@ -1,7 +1,7 @@
 //! Whether a series repeats itself, and after how many samples.
 //!
-//! With samples `s` apart nothing shorter than `2 s` can appear as a period: a faster rhythm appears
-//! at its alias, or not at all if it divides `s`.
+//! With samples `s` apart nothing shorter than `2 s` can appear as a period: a faster rhythm
+//! appears at its alias, or not at all if it divides `s`.
 
 use crate::stats::correlate::bartlett;
 use crate::stats::correlate::centred;
@@ -50,8 +50,8 @@ pub fn autocorrelation(values: &[f64], max_lag: usize) -> Option<Vec<f64>> {
 
 /// Correlation of neighbouring samples over all segments, around one common mean.
 ///
-/// r(1) = mean over pairs of (x_t−x̄)(x_{t+1}−x̄) / variance; pairs never cross a gap. Kept within −1..=1.
-/// `None` without a pair or if all samples are equal.
+/// r(1) = mean over pairs of (x_t−x̄)(x_{t+1}−x̄) / variance; pairs never cross a gap. Kept within
+/// −1..=1. `None` without a pair or if all samples are equal.
 ///
 /// Source: definition, as [`autocorrelation`] at lag 1 with each mean over its own number of terms.
 pub fn lag1(segments: &[&[f64]]) -> Option<f64> {
@@ -71,12 +71,12 @@ pub fn lag1(segments: &[&[f64]]) -> Option<f64> {
 
 /// The period of an evenly sampled series, from its autocorrelation.
 ///
-/// After the first zero crossing the autocorrelation rises again once per period. The period is the top
-/// of the first such rise that is above 0.3, above 2·1.96/√N*, and at least 0.6 of the highest; a
-/// parabola through the top refines it. N* is Bartlett's effective sample size of the series with
-/// itself, summed up to the first zero crossing: beyond it a periodic series would have no N* at all.
-/// `None` if there is no such rise within a quarter of the record, that is, at least four periods
-/// must have been seen. Random telegraph noise has no such rise.
+/// After the first zero crossing the autocorrelation rises again once per period. The period is the
+/// top of the first such rise that is above 0.3, above 2·1.96/√N*, and at least 0.6 of the highest;
+/// a parabola through the top refines it. N* is Bartlett's effective sample size of the series with
+/// itself, summed up to the first zero crossing: beyond it a periodic series would have no N* at
+/// all. `None` if there is no such rise within a quarter of the record, that is, at least four
+/// periods must have been seen. Random telegraph noise has no such rise.
 ///
 /// Sources: definition; M. S. Bartlett, Suppl. J. R. Stat. Soc. 8 (1946), 27–41, for N*.
 pub fn period_by_acf(values: &[f64]) -> Option<Period> {

@@ -2,8 +2,8 @@
 
 /// The value below which a share `q` of the sample lies, interpolated between order statistics.
 ///
-/// With x₍₀₎ ≤ … ≤ x₍ₙ₋₁₎ and h = (n−1)q: x₍⌊h⌋₎ + (h−⌊h⌋)(x₍⌊h⌋₊₁₎ − x₍⌊h⌋₎), the default of numpy.
-/// `None` for an empty sample or a `q` outside 0..=1. Time: O(n), one copy.
+/// With x₍₀₎ ≤ … ≤ x₍ₙ₋₁₎ and h = (n−1)q: x₍⌊h⌋₎ + (h−⌊h⌋)(x₍⌊h⌋₊₁₎ − x₍⌊h⌋₎), the default of
+/// numpy. `None` for an empty sample or a `q` outside 0..=1. Time: O(n), one copy.
 ///
 /// Source: R. J. Hyndman and Y. Fan, The American Statistician 50 (1996), 361–365, type 7.
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {

@@ -1,4 +1,5 @@
-//! Loads with a known truth for tests: telegraph noise, periodic bursts, windows averaged over them.
+//! Loads with a known truth for tests: telegraph noise, periodic bursts, windows averaged over
+//! them.
 
 /// Marsaglia's xorshift, 64 bits; enough for tests, and the same on every machine.
 pub(crate) struct Noise(u64);

@@ -1,7 +1,7 @@
 //! What averaging over a window hides, and what the variance of the averages still tells about it.
 //!
-//! A load that is either busy or idle, seen as busy fractions of windows, loses variance when its bursts
-//! are shorter than the window. How much it loses tells how short they are.
+//! A load that is either busy or idle, seen as busy fractions of windows, loses variance when its
+//! bursts are shorter than the window. How much it loses tells how short they are.
 
 use crate::stats::moments::Moments;
 use crate::stats::period::autocorrelation;
@@ -15,15 +15,17 @@ const FLAT: f64 = 0.10;
 const PLATEAU_WIDTH: f64 = 0.08;
 /// Shortest segment in which a period could show itself.
 const SHORTEST_FOR_PERIOD: usize = 32;
-/// Share of the variance that may be slower than an eighth of the record.
+/// Mean autocorrelation over a sixteenth of the record that still is no drift.
 const MOST_DRIFT: f64 = 0.5;
+/// How far that mean may lie above what the telegraph itself explains.
+const UNEXPLAINED_DRIFT: f64 = 0.3;
 /// Halvings of a logarithmic range of 21 decades, down to the last bit of a double.
 const BISECTIONS: usize = 70;
 
 /// Variance of a telegraph signal averaged over a window.
 ///
-/// Var_W = p(1−p) (2τ/W) \[1 − (τ/W)(1 − e^{−W/τ})\] with duty p, correlation time τ, window W, both times
-/// in one unit. Without a window it is p(1−p), without correlation it is zero.
+/// Var_W = p(1−p) (2τ/W) \[1 − (τ/W)(1 − e^{−W/τ})\] with duty p, correlation time τ, window W,
+/// both times in one unit. Without a window it is p(1−p), without correlation it is zero.
 ///
 /// Source: (2/W²) ∫₀^W (W−u) C(u) du of the telegraph autocovariance C(u) = p(1−p) e^{−u/τ}
 /// (S. Machlup, J. Appl. Phys. 25 (1954), 341–343).
@@ -53,8 +55,8 @@ fn share_left(correlation_time: f64, window: f64) -> f64 {
 
 /// Share of the largest possible variance that is left after averaging, kept within 0..=1.
 ///
-/// Q = Var/(p(1−p)). Near 1 the bursts are longer than the window, near 0 the load is steady or faster
-/// than the window. `None` unless 0 < p < 1.
+/// Q = Var/(p(1−p)). Near 1 the bursts are longer than the window, near 0 the load is steady or
+/// faster than the window. `None` unless 0 < p < 1.
 ///
 /// Source: R. Bhatia and C. Davis, Amer. Math. Monthly 107 (2000), 353–357, for the bound p(1−p).
 pub fn blur_index(variance: f64, duty: f64) -> Option<f64> {
@@ -86,23 +88,30 @@ pub struct Telegraph {
 
 /// The telegraph signal whose window averages have the mean and variance of the series.
 ///
-/// Solves [`window_variance`] for τ by bisection; on = τ/(1−p), off = τ/p. Uses no order of the samples,
-/// so windows may lie far apart. If the load has a plateau below full, values are first divided by
-/// [`plateau_height`]. The result means "about, within a factor of three": the spells may not be exponential.
+/// Solves [`window_variance`] for τ by bisection; on = τ/(1−p), off = τ/p. Uses no order of the
+/// samples, so windows may lie far apart. If the load has a plateau below full, values are first
+/// divided by [`plateau_height`]. The result means "about, within a factor of three": the spells
+/// may not be exponential.
 ///
 /// - `window`: length of one averaging window; the result has its unit.
 /// - `quantum`: step of the values, 0.01 for whole percent, 0 for continuous ones.
-/// - `None`: the mean is not between 0 and 1, or the variance without rounding is zero or the largest possible.
+/// - `None`: the mean is not between 0 and 1, the standard deviation is under half a quantum, or
+///   the variance is zero or the largest possible.
 ///
-/// The caller excludes periodic loads, for which the result is wrong; see [`invert_unless_periodic`].
+/// The caller excludes periodic loads, for which the result is wrong; see
+/// [`invert_unless_periodic`].
 ///
 /// Source: method of moments on [`window_variance`].
 pub fn invert(values: &[f64], window: f64, quantum: f64) -> Option<Telegraph> {
     let height = plateau_height(values).unwrap_or(1.0);
     let mut moments = Moments::default();
     values.iter().for_each(|value| moments.insert((value / height).min(1.0)));
-    let (duty, step) = (moments.mean()?, quantum / height);
-    let share = blur_index(moments.variance()? - step * step / 12.0, duty)?;
+    let (duty, variance, step) = (moments.mean()?, moments.variance()?, quantum / height);
+    // Under half a step of spread, rounding follows the values and no longer adds a known variance.
+    if variance < 0.25 * step * step {
+        return None;
+    }
+    let share = blur_index(variance - step * step / 12.0, duty)?;
     if share <= 0.0 || share >= 1.0 || window <= 0.0 {
         return None;
     }
@@ -126,27 +135,29 @@ fn correlation_time_in_windows(share: f64) -> f64 {
 
 /// [`invert`] over all segments together, unless their order shows a load that is no telegraph.
 ///
-/// A periodic load keeps a variance that has nothing to do with its burst length, and so does one that
-/// merely drifts. `None` also if the longest segment
+/// A periodic load keeps a variance that has nothing to do with its burst length, and so does one
+/// that merely drifts. `None` also if the longest segment
 ///
 /// - is shorter than 32 samples, so that a period cannot be excluded,
-/// - has a period, by autocorrelation or by a line in its spectrum; of a period shorter than the window
-///   that is the alias, which is as telling,
-/// - or owes over half of its variance to changes slower than an eighth of it although the windows blur
-///   the load (Q < 0.6); an alias longer than the record looks like that.
+/// - has a period, by autocorrelation or by a line in its spectrum; of a period shorter than the
+///   window that is the alias, which is as telling,
+/// - or drifts: its autocorrelation, averaged up to a sixteenth of the segment, is above 0.5 and
+///   0.3 above that of the telegraph found; an alias longer than a quarter of the segment looks
+///   like that. Overlapping windows drift too in a segment shorter than about 32 windows.
 ///
 /// A period that divides the sample interval leaves no trace at all except a variance of zero.
 ///
 /// Source: definition.
 pub fn invert_unless_periodic(segments: &[&[f64]], window: f64, quantum: f64) -> Option<Telegraph> {
     let longest = segments.iter().copied().max_by_key(|segment| segment.len())?;
-    if longest.len() < SHORTEST_FOR_PERIOD || is_periodic(longest) || drifts(longest, quantum) {
+    if longest.len() < SHORTEST_FOR_PERIOD || is_periodic(longest) {
         return None;
     }
-    if let [only] = segments {
-        return invert(only, window, quantum);
-    }
-    invert(&segments.concat(), window, quantum)
+    let found = match segments {
+        [only] => invert(only, window, quantum)?,
+        several => invert(&several.concat(), window, quantum)?,
+    };
+    (!drifts(longest, found.correlation_time / window)).then_some(found)
 }
 
 fn is_periodic(values: &[f64]) -> bool {
@@ -157,19 +168,25 @@ fn is_periodic(values: &[f64]) -> bool {
     period_by_lomb_scargle(&times, values).is_some()
 }
 
-fn drifts(values: &[f64], quantum: f64) -> bool {
-    let lags = values.len() / 8;
+fn drifts(values: &[f64], correlation_time: f64) -> bool {
+    let lags = values.len() / 16;
     let Some(acf) = autocorrelation(values, lags) else { return false };
-    let slow = acf[1..].iter().sum::<f64>() / lags as f64;
-    slow > MOST_DRIFT && blur_index_of(values, quantum).is_none_or(|share| share < 0.6)
+    let seen = acf[1..].iter().sum::<f64>() / lags as f64;
+    // Windows that follow each other correlate as (τ/W)² (1−e^{−W/τ})² e^{−(k−1)W/τ} / (Var_W /
+    // p(1−p)).
+    let kept = (-1.0 / correlation_time).exp();
+    let first = (correlation_time * (1.0 - kept)).powi(2) / share_left(correlation_time, 1.0);
+    let series = (1.0 - kept.powi(lags as i32)) / (1.0 - kept);
+    let explained = first * series / lags as f64;
+    seen > MOST_DRIFT && seen > explained + UNEXPLAINED_DRIFT
 }
 
 /// Level of a plateau on which a load that never reaches 1 spends more than a tenth of its time.
 ///
-/// The 95th percentile, if p99 − p90 ≤ 0.08 (p95 − p10): over 10 % of the samples then sit within
-/// a sliver under the top, which a blurred load without plateau does not do. p99 instead of the maximum,
-/// so that single spikes do not matter. `None` if there is no such plateau, if it is at 1 or above, or if
-/// the series is flat (p95 − p10 < 0.10).
+/// The 95th percentile, if p99 − p90 ≤ 0.08 (p95 − p10): over 10 % of the samples then sit within a
+/// sliver under the top, which a blurred load without plateau does not do. p99 instead of the
+/// maximum, so that single spikes do not matter. `None` if there is no such plateau, if it is at 1
+/// or above, or if the series is flat (p95 − p10 < 0.10).
 ///
 /// Source: definition.
 pub fn plateau_height(values: &[f64]) -> Option<f64> {
@@ -181,7 +198,8 @@ pub fn plateau_height(values: &[f64]) -> Option<f64> {
 
 /// Probability that windows taken at intervals miss a burst entirely.
 ///
-/// max(0, 1 − (L+W)/s) for burst length L, window W and stride s at random phase; 0 without a stride.
+/// max(0, 1 − (L+W)/s) for burst length L, window W and stride s at random phase; 0 without a
+/// stride.
 ///
 /// Source: definition (a window that starts within L+W before the burst's end sees some of it).
 pub fn miss_probability(burst: f64, window: f64, stride: f64) -> f64 {
@@ -295,6 +313,17 @@ mod tests {
         refused(1.0, 1.0, 3.0, 7.0, 600);
         refused(1.0, 1.0, 3.1, 7.23, 600);
         refused(1.0, 1.0, 0.4, 0.93, 600);
+        refused(0.388, 0.388, 0.25 * 0.3855, 0.75 * 0.3855, 600);
+        refused(1.26, 15.026, 0.39 * 7.547, 0.61 * 7.547, 240);
+    }
+
+    #[test]
+    fn a_load_that_only_drifts_is_refused_and_a_slow_telegraph_is_not() {
+        let drift: Vec<f64> = (0..600).map(|t| 0.3 + 0.1 * (f64::from(t) / 150.0).sin()).collect();
+        assert_eq!(invert_unless_periodic(&[&drift], 1.0, 0.0), None);
+        let slow = MINUTES.telegraph(60.0, 60.0, 2);
+        let found = invert_unless_periodic(&[&slow], 1.0, 0.0).unwrap();
+        assert!((20.0..180.0).contains(&found.on), "{found:?}");
     }
 
     #[test]
@@ -339,7 +368,7 @@ mod tests {
         assert_eq!(invert(&[0.3; 10], 1.0, 0.01), None);
         assert_eq!(invert(&[0.0, 1.0, 0.0], 1.0, 0.0), None);
         assert_eq!(invert(&[], 1.0, 0.0), None);
-        assert_eq!(blur_index_of(&[0.30, 0.31], 0.01), Some((0.000_025 - 1e-4 / 12.0) / 0.212_275));
+        close(blur_index_of(&[0.30, 0.31], 0.01), (0.000_025 - 1e-4 / 12.0) / 0.211_975, 1e-9);
         assert_eq!(blur_index(0.1, 1.0), None);
     }
 
@@ -363,7 +392,8 @@ mod tests {
             let long = short * times;
             let whole = states.len() / long * long;
             prop_assume!(whole > 0);
-            let busy: Vec<f64> = states[..whole].iter().map(|&on| f64::from(u8::from(on))).collect();
+            let states = &states[..whole];
+            let busy: Vec<f64> = states.iter().map(|&on| f64::from(u8::from(on))).collect();
             let variance = |width| Moments::of(&averages(&busy, width)).variance().unwrap();
             let p = Moments::of(&busy).mean().unwrap();
             prop_assert!(variance(long) <= variance(short) + 1e-12);
@@ -376,7 +406,8 @@ mod tests {
         ) {
             let (long, short) = (short * f64::from(times), short);
             let bound = p * (1.0 - p) * (1.0 + 1e-12);
-            let (of_long, of_short) = (window_variance(p, tau, long), window_variance(p, tau, short));
+            let of_long = window_variance(p, tau, long);
+            let of_short = window_variance(p, tau, short);
             prop_assert!(of_long <= of_short * (1.0 + 1e-12) && of_short <= bound);
             prop_assert!(of_long >= 0.0);
         }
