@@ -3,10 +3,24 @@
 //! Floor 2. Reads the reader that it is given and writes to a [`Sink`]; opens no file.
 
 pub mod cells;
+pub mod clock;
+pub mod dcgmi_dmon;
+pub mod dmon;
 pub mod error;
+pub mod lines;
+pub mod monitor;
+pub mod pmon;
+pub mod program;
+pub mod refusal;
 pub mod rejection;
 pub mod run;
+pub mod seen;
+pub mod smi_apps;
+pub mod smi_csv;
+pub mod smi_fields;
+pub mod smi_query;
 pub mod stamp;
+pub mod unnamed_gpu;
 
 use crate::domain::sink::Sink;
 use crate::domain::time::{SampleInterval, Timestamp};
@@ -61,7 +75,13 @@ pub trait Importer: Sync {
 }
 
 /// Every format that is recognised by content; `--format`, `--help` and the golden tests walk this list.
-pub const IMPORTERS: &[&dyn Importer] = &[];
+pub const IMPORTERS: &[&dyn Importer] = &[
+    &smi_query::SmiQuery,
+    &smi_apps::SmiComputeApps,
+    &dmon::Dmon,
+    &pmon::Pmon,
+    &dcgmi_dmon::DcgmiDmon,
+];
 
 /// The importer of this id.
 pub fn by_id(id: &str) -> Option<&'static dyn Importer> {
