@@ -54,11 +54,14 @@ impl<K: Ord> Ticks<K> {
     }
 }
 
-/// Tells the user, and the recording, that the stamps were made up.
-pub fn report_made_stamps(run: &mut ImportRun<'_>, tick_end: &str) -> Result<(), ImportError> {
+/// Tells the user, and the recording, that the stamps were made up, and how to record real ones.
+pub fn report_made_stamps(
+    run: &mut ImportRun<'_>,
+    tick_end: &str,
+    remedy: &str,
+) -> Result<(), ImportError> {
     let detail = format!("the file has no stamps; they were {MADE}, and {tick_end} begins a tick");
     run.warn(detail.clone());
-    let remedy = "record with stamps: `-o DT` for dmon and pmon, `timestamp` for --query";
     run.blind_spot(BlindSpotKind::ClockAssumed, None, None, detail, remedy)
 }
 

@@ -19,6 +19,12 @@ use std::io::BufRead;
 const NAME_THE_GPU: &str =
     "name the GPU: --gpu gpu0, or record one GPU together with its instances";
 
+/// What to do about stamps.
+const DCGMI_HAS_NO_STAMPS: &str = "dcgmi prints none: take --start and --interval from the command that ran, or record with dcgm-exporter";
+
+/// DCGM's first profiling field; they need hardware counters.
+const FIRST_PROFILING_FIELD: u16 = 1001;
+
 /// Reads `dcgmi dmon`.
 pub struct DcgmiDmon;
 
@@ -203,13 +209,24 @@ impl DcgmiFile {
             run.blind_spot(BlindSpotKind::Ambiguous, None, None, detail.to_owned(), NAME_THE_GPU)?;
         }
         if run.rows() > 0 {
-            report_made_stamps(run, "an entity that returns")?;
+            report_made_stamps(run, "an entity that returns", DCGMI_HAS_NO_STAMPS)?;
         }
-        self.seen.report_silence(run, |_, metric| Silence {
-            kind: BlindSpotKind::NotReported,
-            detail: format!("{}: the column is there but is N/A throughout", metric.spec().label),
-            remedy: "profiling fields need DCGM's profiling module, and nobody else holding the counters".to_owned(),
-        })
+        self.seen.report_silence(run, |_, metric| silence(metric))
+    }
+}
+
+fn silence(metric: Metric) -> Silence {
+    let needs_counters = metric.spec().dcgm_id.is_some_and(|it| it >= FIRST_PROFILING_FIELD);
+    let remedy = match needs_counters {
+        true => {
+            "profiling fields need DCGM's profiling module, and nobody else holding the counters"
+        }
+        false => "",
+    };
+    Silence {
+        kind: BlindSpotKind::NotReported,
+        detail: format!("{}: the column is there but is N/A throughout", metric.spec().label),
+        remedy: remedy.to_owned(),
     }
 }
 
@@ -241,4 +258,93 @@ fn readings(
         }
     }
     readings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::ImportOptions;
+    use crate::import::testing::{Outcome, every_second, gpu, read};
+
+    fn import(text: &str) -> Outcome {
+        read(&DcgmiDmon, text, &every_second())
+    }
+
+    fn instance(gpu: &str, gpu_instance: u32, compute_instance: Option<u32>) -> Subject {
+        let gpu = GpuId::new(gpu);
+        let instance = MigInstanceId { gpu, gpu_instance, compute_instance, generation: 0 };
+        Subject::MigInstance { instance }
+    }
+
+    #[test]
+    fn two_header_lines_a_blank_in_the_key_and_a_first_sample_without_reading_are_read() {
+        let text = "#Entity   GRACT        SMACT        POWER       TOTEC\nID                                  W           mJ\nGPU 0     N/A          N/A          70.1        5\nGPU 0     0.250        0.125        71.0        9223372036854775794\n";
+        let it = import(text);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::SmActive), [0.125]);
+        assert_eq!(it.millis(&gpu("gpu0"), Metric::SmActive), [1000]);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::Power), [70_100.0, 71_000.0]);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::Energy), [5.0]);
+        assert_eq!(it.summary().rejections.count(), 0);
+    }
+
+    #[test]
+    fn gpus_in_falling_order_share_a_tick() {
+        let text = "# Entity  GRACT\n      Id\nGPU 1  0.1\nGPU 0  0.2\nGPU 1  0.3\nGPU 0  0.4\n";
+        let it = import(text);
+        assert_eq!(it.millis(&gpu("gpu0"), Metric::GraphicsEngineActive), [0, 1000]);
+        assert_eq!(it.values(&gpu("gpu1"), Metric::GraphicsEngineActive), [0.1, 0.3]);
+    }
+
+    #[test]
+    fn ratios_stay_ratios_and_percents_stay_percents() {
+        let it = import("#Entity GRACT GPUTL FBUSD\nID\nGPU 0 0.97 98 2\n");
+        assert_eq!(it.values(&gpu("gpu0"), Metric::GraphicsEngineActive), [0.97]);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::GpuUtilization), [98.0]);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::FramebufferUsed), [2_097_152.0]);
+    }
+
+    #[test]
+    fn instances_are_subjects_of_their_own_where_their_gpu_can_be_told() {
+        let text = "#Entity GRACT\nID\nGPU 2 0.5\nGPU-I 3 0.7\nGPU-I 2/4 0.8\nGPU-CI 2/4/1 0.9\n";
+        let it = import(text);
+        let active = Metric::GraphicsEngineActive;
+        assert_eq!(it.values(&instance("gpu2", 3, None), active), [0.7]);
+        assert_eq!(it.values(&instance("gpu2", 4, None), active), [0.8]);
+        assert_eq!(it.values(&instance("gpu2", 4, Some(1)), active), [0.9]);
+        assert_eq!(it.recording.outline.devices[0].is_mig, Some(true));
+        assert_eq!(it.recording.outline.mig_instances.len(), 3);
+    }
+
+    #[test]
+    fn instances_whose_gpu_cannot_be_told_are_left_out_or_named_by_the_user() {
+        let alone = "#Entity GRACT\nID\nGPU-I 3 0.7\n";
+        assert!(import(alone).error().1.contains("--gpu"));
+        let options = ImportOptions { gpu: Some("gpu5".to_owned()), ..every_second() };
+        let it = read(&DcgmiDmon, alone, &options);
+        assert_eq!(it.values(&instance("gpu5", 3, None), Metric::GraphicsEngineActive), [0.7]);
+        let several = import("#Entity GRACT\nID\nGPU 0 0.1\nGPU 1 0.2\nGPU-I 3 0.7\nSwitch 1 0\n");
+        assert_eq!((several.summary().rows, several.summary().rejections.count()), (2, 2));
+        assert!(several.blind_spots().contains(&"Ambiguous all all".to_owned()));
+    }
+
+    #[test]
+    fn a_column_that_is_never_there_is_one_blind_spot_and_an_unknown_one_a_warning() {
+        let text = "#Entity GRACT WOBBL\nID\nGPU 0 N/A 1\nGPU 0 N/A 2\nGPU 1 0.5 3\nGPU 1 0.5\n";
+        let it = import(text);
+        assert_eq!(
+            it.blind_spots()[1..],
+            ["NotReported gpu0 graphics_engine_active_ratio", "Rejected all all"]
+        );
+        assert!(it.summary().warnings[0].contains("WOBBL"));
+    }
+
+    #[test]
+    fn a_log_without_stamps_needs_a_start_and_one_without_header_is_refused() {
+        let text = "#Entity GRACT\nID\nGPU 0 0.5\n";
+        let error = read(&DcgmiDmon, text, &ImportOptions::default()).error();
+        assert_eq!(error.0, "log: has no time stamps");
+        assert!(import("GPU 0 0.5\n").error().0.contains("#Entity"));
+        assert_eq!(DcgmiDmon.recognise(text.as_bytes()), Likeness::Sure);
+        assert_eq!(DcgmiDmon.recognise(b"# gpu sm\n"), Likeness::No);
+    }
 }

@@ -143,3 +143,110 @@ fn silence(metric: Metric, looks_like_mig: bool) -> Silence {
         remedy: String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Timestamp;
+    use crate::import::ImportOptions;
+    use crate::import::testing::{Outcome, every_second, gpu, read};
+
+    const MIB: f64 = 1_048_576.0;
+
+    fn import(text: &str) -> Outcome {
+        read(&Dmon, text, &every_second())
+    }
+
+    #[test]
+    fn columns_are_known_by_their_names_whatever_their_order() {
+        let old = "# gpu   pwr gtemp    sm   mem  mclk  pclk\n# Idx     W     C     %     %   MHz   MHz\n    0    70    48    99    63  7000  1755\n";
+        let new = "# gpu    pclk    sm  jpg  ofa   mem    pwr   fb  rxpci\n# Idx     MHz     %    %    %     %      W   MB   MB/s\n    0    1755    99    0    -    63     70   12     44 \n";
+        for text in [old, new] {
+            let it = import(text);
+            assert_eq!(it.values(&gpu("gpu0"), Metric::GpuUtilization), [99.0], "{text}");
+            assert_eq!(it.values(&gpu("gpu0"), Metric::Power), [70_000.0], "{text}");
+            assert_eq!(it.values(&gpu("gpu0"), Metric::SmClock), [1755.0], "{text}");
+        }
+        let it = import(new);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::FramebufferUsed), [12.0 * MIB]);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::PcieReceive), [44e6]);
+        assert!(it.blind_spots().contains(&"NotReported gpu0 ofa_utilization_pct".to_owned()));
+    }
+
+    #[test]
+    fn date_and_time_columns_stamp_the_rows_and_blank_lines_and_new_headers_do_not_matter() {
+        let text = "#Date       Time        gpu     sm \n#YYYYMMDD   HH:MM:SS    Idx      % \n 20260101   00:00:01      0      6 \n\n#Date       Time        gpu     sm \n#YYYYMMDD   HH:MM:SS    Idx      % \n 20260101   00:00:02      0      7 \n";
+        let it = read(&Dmon, text, &ImportOptions::default());
+        assert_eq!(it.values(&gpu("gpu0"), Metric::GpuUtilization), [6.0, 7.0]);
+        let start = 1_767_225_600_000;
+        assert_eq!(it.millis(&gpu("gpu0"), Metric::GpuUtilization), [start + 1000, start + 2000]);
+        assert_eq!(it.summary().rejections.count(), 0);
+        assert_eq!(it.recording.outline.sources[0].clock, "assumed UTC");
+    }
+
+    #[test]
+    fn a_time_without_date_takes_the_day_of_the_start_and_moves_on_at_midnight() {
+        let text = "#Time        gpu     sm \n#HH:MM:SS    Idx      % \n 23:59:59      0      6 \n 00:00:01      0      7 \n";
+        let start = Timestamp::from_micros(1_767_225_600_000_000);
+        let options = ImportOptions { start: Some(start), ..ImportOptions::default() };
+        let millis = read(&Dmon, text, &options).millis(&gpu("gpu0"), Metric::GpuUtilization);
+        assert_eq!(millis[0], 1_767_225_600_000 + 86_399_000);
+        assert_eq!(millis[1] - millis[0], 2000);
+        let (error, remedy) = read(&Dmon, text, &ImportOptions::default()).error();
+        assert_eq!(error, "log: has no time stamps");
+        assert!(remedy.contains("--start"));
+    }
+
+    #[test]
+    fn without_stamps_a_tick_ends_when_a_gpu_returns_or_a_lower_one_does() {
+        let text = "# gpu sm\n# Idx %\n 0 1\n 1 2\n 0 3\n 1 4\n 1 5\n 0 6\n";
+        let it = import(text);
+        assert_eq!(it.millis(&gpu("gpu0"), Metric::GpuUtilization), [0, 1000, 3000]);
+        assert_eq!(it.millis(&gpu("gpu1"), Metric::GpuUtilization), [0, 1000, 2000]);
+        assert_eq!(
+            read(&Dmon, text, &ImportOptions::default()).error().0,
+            "log: has no time stamps"
+        );
+    }
+
+    #[test]
+    fn a_gpu_that_is_silent_about_all_its_engines_is_in_mig_mode() {
+        let text = "# gpu pwr mtemp sm mem enc\n# Idx W C % % %\n 0 70 - - - -\n 1 70 - 5 - 0\n";
+        let spots = import(text).blind_spots();
+        assert_eq!(
+            spots[1..],
+            [
+                "HiddenByMig gpu0 gpu_utilization_pct",
+                "HiddenByMig gpu0 memory_utilization_pct",
+                "HiddenByMig gpu0 encoder_utilization_pct",
+                "NotReported gpu0 memory_temperature_celsius",
+                "NotReported gpu1 memory_utilization_pct",
+                "NotReported gpu1 memory_temperature_celsius",
+            ]
+        );
+    }
+
+    #[test]
+    fn ragged_rows_odd_cells_and_unknown_columns_are_told_and_left_out() {
+        let text = "# gpu sm wobble\n# Idx % %\n 0 1\n 0 x 3\n zero 1 2\n 0 7 1\n";
+        let it = import(text);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::GpuUtilization), [7.0]);
+        assert_eq!(it.summary().rejections.count(), 3);
+        assert!(it.summary().warnings[0].contains("wobble"));
+    }
+
+    #[test]
+    fn a_log_without_its_header_is_refused_with_what_to_do() {
+        let (error, remedy) = import(" 0 1 2\n").error();
+        assert!(error.contains("# gpu"), "{error}");
+        assert!(remedy.contains('#'), "{remedy}");
+        assert_eq!(import("").error().0, "log: holds no samples");
+    }
+
+    #[test]
+    fn pmon_and_other_texts_are_not_taken_for_dmon() {
+        for head in ["# gpu pid type sm\n", "#Entity GRACT\n", "# gpu of mine\n", "gpu,sm\n"] {
+            assert_eq!(Dmon.recognise(head.as_bytes()), Likeness::No, "{head}");
+        }
+    }
+}

@@ -66,7 +66,7 @@ impl ImportError {
         match self {
             Self::Read { .. } => "check that the file is complete; what was read before is kept",
             Self::Empty { .. } => {
-                "record again; the tool that wrote it saw no GPU or was stopped early"
+                "record again; the tool that wrote it saw no GPU or no process, or was stopped early"
             }
             Self::Structure { remedy, .. } | Self::AmbiguousGpu { remedy, .. } => remedy,
             Self::NoStamps { .. } => {

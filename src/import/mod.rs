@@ -20,6 +20,8 @@ pub mod smi_csv;
 pub mod smi_fields;
 pub mod smi_query;
 pub mod stamp;
+#[cfg(test)]
+mod testing;
 pub mod unnamed_gpu;
 
 use crate::domain::sink::Sink;

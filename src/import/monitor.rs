@@ -19,9 +19,8 @@ const UNUSED_COLUMNS: &[&str] = &["pviol", "tviol", "sbecc"];
 #[derive(Debug, Clone, PartialEq)]
 pub struct Columns {
     names: Vec<String>,
-    /// Position, name, metric and factor of each column that holds a metric.
+    /// Position, metric and factor of each column that holds a metric.
     metrics: Vec<(usize, Metric, f64)>,
-    dialect: Dialect,
 }
 
 /// The words of a line that begins with `#`, without it; `None` for any other line.
@@ -52,7 +51,7 @@ impl Columns {
         if !unknown.is_empty() {
             run.warn(format!("columns not known here were left out: {}", unknown.join(", ")));
         }
-        Self { names, metrics, dialect }
+        Self { names, metrics }
     }
 
     /// Takes the units from the line below the names, where they fit; `Idx` stands under `gpu`.
@@ -106,11 +105,6 @@ impl Columns {
             run.reject("gpu", "the index of a GPU", cell);
         }
         index
-    }
-
-    /// The dialect of the names.
-    pub fn dialect(&self) -> Dialect {
-        self.dialect
     }
 }
 
@@ -203,7 +197,7 @@ impl<K: Ord> MonitorClock<K> {
     /// Tells what had to be assumed about the stamps.
     pub fn finish(&self, run: &mut ImportRun<'_>, tick_end: &str) -> Result<(), ImportError> {
         if self.has_made_stamps {
-            report_made_stamps(run, tick_end)?;
+            report_made_stamps(run, tick_end, "record with stamps: -o DT")?;
         }
         report_assumptions(run, &self.reader)
     }

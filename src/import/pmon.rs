@@ -222,3 +222,107 @@ fn silence(metric: Metric, state: GpuState) -> Silence {
         remedy: String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::ImportOptions;
+    use crate::import::testing::{Outcome, every_second, process, read};
+
+    const MIB: f64 = 1_048_576.0;
+
+    fn import(text: &str) -> Outcome {
+        read(&Pmon, text, &every_second())
+    }
+
+    #[test]
+    fn an_idle_tenant_is_known_but_has_no_reading_and_never_zero() {
+        let text = "# gpu  pid type sm mem enc command\n# Idx  # C/G % % % name\n 0 11 C - - - hog \n 0 12 C 99 10 - burn\n";
+        let it = import(text);
+        assert_eq!(it.values(&process("gpu0", 12), Metric::GpuUtilization), [99.0]);
+        assert_eq!(it.values(&process("gpu0", 11), Metric::GpuUtilization), [0.0; 0]);
+        assert_eq!(it.recording.outline.processes.len(), 2);
+        assert!(
+            it.blind_spots().contains(&"NotReported gpu0 pid 11 gpu_utilization_pct".to_owned())
+        );
+    }
+
+    #[test]
+    fn under_mig_every_process_is_known_and_its_utilisation_is_a_blind_spot() {
+        let text = "# gpu pid type sm mem command\n 0 11 C - - a\n 0 12 C - - b\n 1 13 G - - c\n";
+        let it = import(text);
+        assert_eq!(it.summary().rows, 0);
+        assert_eq!(
+            it.blind_spots()[1..],
+            [
+                "HiddenByMig gpu0 pid 11 gpu_utilization_pct",
+                "HiddenByMig gpu0 pid 11 memory_utilization_pct",
+                "HiddenByMig gpu0 pid 12 gpu_utilization_pct",
+                "HiddenByMig gpu0 pid 12 memory_utilization_pct",
+                "NotReported gpu1 pid 13 gpu_utilization_pct",
+                "NotReported gpu1 pid 13 memory_utilization_pct",
+            ]
+        );
+    }
+
+    #[test]
+    fn column_sets_of_old_and_new_drivers_are_read_by_name() {
+        let old = "# gpu        pid  type    sm   mem   enc   dec    fb   command\n# Idx          #   C/G     %     %     %     %    MB   name\n    0       7372     C     2     0     2     -   136   ffmpeg\n";
+        let new = "# gpu   pid   type     fb   ccpm    sm    mem    enc    dec    jpg    ofa    command \n# Idx     #    C/G     MB     MB     %      %      %      %      %      %    name \n    0  7372    C+G    136      0     2      0      2      -      -      -    ffmpeg         \n";
+        for text in [old, new] {
+            let it = import(text);
+            assert_eq!(it.values(&process("gpu0", 7372), Metric::GpuUtilization), [2.0], "{text}");
+            assert_eq!(
+                it.values(&process("gpu0", 7372), Metric::FramebufferUsed),
+                [136.0 * MIB],
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_command_may_hold_blanks_and_be_cut_short() {
+        let text = "# gpu pid type sm mem command\n# Idx # C/G % % name\n 0 4680 C+G 1 - Some Overlay.exe\n 0 4681 C+G 1 -   SomeVeryLongName\n";
+        let names: Vec<_> = import(text)
+            .recording
+            .outline
+            .processes
+            .iter()
+            .map(|it| it.name.clone().unwrap())
+            .collect();
+        assert_eq!(names, ["Some Overlay.exe", "SomeVeryLongName"]);
+    }
+
+    #[test]
+    fn a_gpu_without_processes_and_a_row_without_command_are_no_error() {
+        let text = "# gpu pid type sm mem command\n# Idx # C/G % % name\n 0 - - - - -     \n 0 - - - - \n 0 5 C 7 1 a\n 0 5 C\n";
+        let it = import(text);
+        assert_eq!(it.millis(&process("gpu0", 5), Metric::GpuUtilization), [2000]);
+        assert_eq!(it.summary().rejections.count(), 1);
+    }
+
+    #[test]
+    fn without_stamps_a_tick_ends_when_a_process_returns_or_a_lower_gpu_does() {
+        let text = "# gpu pid type sm mem command\n 0 5 C 1 1 a\n 1 6 C 1 1 b\n 0 5 C 1 1 a\n 1 - - - - -\n 0 7 C 1 1 c\n 1 6 C 1 1 b\n";
+        let it = import(text);
+        assert_eq!(it.millis(&process("gpu0", 5), Metric::GpuUtilization), [0, 1000]);
+        assert_eq!(it.millis(&process("gpu0", 7), Metric::GpuUtilization), [2000]);
+        assert_eq!(it.millis(&process("gpu1", 6), Metric::GpuUtilization), [0, 2000]);
+    }
+
+    #[test]
+    fn date_and_time_stand_in_front_when_they_were_asked_for() {
+        let text = "#Date       Time        gpu         pid   type     sm    mem    command \n#YYYYMMDD   HH:MM:SS    Idx           #    C/G      %      %    name \n 20260101   00:00:01      0          77      C      5      1    a b     \n";
+        let it = read(&Pmon, text, &ImportOptions::default());
+        assert_eq!(it.millis(&process("gpu0", 77), Metric::GpuUtilization), [1_767_225_601_000]);
+        assert_eq!(it.recording.outline.processes[0].name.as_deref(), Some("a b"));
+    }
+
+    #[test]
+    fn a_log_that_saw_no_process_holds_no_samples() {
+        let text = "# gpu pid type sm mem command\n 0 - - - - -\n 0 - - - - -\n";
+        assert_eq!(import(text).error().0, "log: holds no samples");
+        assert_eq!(Pmon.recognise(text.as_bytes()), Likeness::Sure);
+        assert_eq!(Pmon.recognise(b"# gpu sm\n"), Likeness::No);
+    }
+}

@@ -258,13 +258,13 @@ impl AppsFile {
             report_assumed_gpu(run, &gpu)?;
         }
         if self.has_made_stamps {
-            report_made_stamps(run, "a process that returns")?;
+            report_made_stamps(run, "a process that returns", "record the field `timestamp` too")?;
         }
         report_assumptions(run, &self.reader)?;
         self.seen.report_silence(run, |_, metric| Silence {
             kind: BlindSpotKind::NotReported,
             detail: format!("{}: nvidia-smi never had a reading", metric.spec().label),
-            remedy: "Windows (WDDM) keeps the memory of processes to itself: record under Linux, or take it from the process's own view".to_owned(),
+            remedy: "Windows (WDDM) keeps it to itself; under Linux, record as root in the PID namespace of the host".to_owned(),
         })
     }
 }
@@ -288,5 +288,101 @@ fn memory_bytes(run: &mut ImportRun<'_>, cell: &str, header_unit: &str) -> Optio
             run.reject("used_gpu_memory", "an amount of memory", cell);
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::ImportOptions;
+    use crate::import::testing::{Outcome, every_second, process, read};
+
+    const HEADER: &str =
+        "timestamp, gpu_name, gpu_bus_id, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n";
+    const MIB: f64 = 1_048_576.0;
+
+    fn import(text: &str) -> Outcome {
+        read(&SmiComputeApps, text, &ImportOptions::default())
+    }
+
+    fn row(millis: u32, pid: u32, name: &str, memory: &str) -> String {
+        format!(
+            "2026/01/01 00:00:00.{millis:03}, NVIDIA X, 00000000:0C:00.0, GPU-1a, {pid}, {name}, {memory}\n"
+        )
+    }
+
+    #[test]
+    fn memory_belongs_to_the_process_and_only_its_bare_name_is_kept() {
+        let text = format!(
+            "{HEADER}{}{}",
+            row(0, 11, "/opt/secret/train", "2566 MiB"),
+            row(0, 12, "./burn", "15690 MiB")
+        );
+        let it = import(&text);
+        assert_eq!(it.values(&process("GPU-1a", 12), Metric::FramebufferUsed), [15690.0 * MIB]);
+        let names: Vec<_> =
+            it.recording.outline.processes.iter().map(|it| it.name.clone().unwrap()).collect();
+        assert_eq!(names, ["train", "burn"]);
+        assert_eq!(it.recording.outline.devices[0].model.as_deref(), Some("NVIDIA X"));
+    }
+
+    #[test]
+    fn windows_names_processes_but_hides_their_memory() {
+        let text =
+            format!("{HEADER}{}", row(0, 7, r"C:\Program Files\Some App\Some App.exe", "[N/A]"));
+        let it = import(&text);
+        assert_eq!(it.summary().rows, 0);
+        assert_eq!(it.recording.outline.processes[0].name.as_deref(), Some("Some App.exe"));
+        assert_eq!(it.blind_spots()[1], "NotReported GPU-1a pid 7 framebuffer_used_bytes");
+        assert!(it.recording.outline.blind_spots[1].remedy.contains("WDDM"));
+    }
+
+    #[test]
+    fn a_comma_in_the_name_of_a_program_is_no_separator() {
+        let text = format!("{HEADER}{}", row(0, 7, "/opt/a, b/run, it", "5 MiB"));
+        let it = import(&text);
+        assert_eq!(it.values(&process("GPU-1a", 7), Metric::FramebufferUsed), [5.0 * MIB]);
+        assert_eq!(it.summary().rejections.count(), 0);
+    }
+
+    #[test]
+    fn a_header_alone_means_that_there_was_no_process() {
+        assert_eq!(import(HEADER).error().0, "log: holds no samples");
+    }
+
+    #[test]
+    fn lifetime_averages_are_refused_as_no_time_series() {
+        let text = "timestamp, gpu_uuid, pid, gpu_utilization [%], mem_utilization [%], max_memory_usage [MiB], time [ms]\n2026/01/01 00:00:00.000, GPU-1a, 7, 71 %, 8 %, 0 MiB, 5270 ms\n";
+        assert_eq!(SmiComputeApps.recognise(text.as_bytes()), Likeness::Sure);
+        let (error, remedy) = import(text).error();
+        assert!(error.contains("expected samples over time"), "{error}");
+        assert!(remedy.contains("lifetime average"), "{remedy}");
+    }
+
+    #[test]
+    fn rows_without_stamps_are_ticks_that_end_when_a_process_returns() {
+        let text =
+            "pid, process_name, used_gpu_memory [MiB]\n7, a, 1 MiB\n8, b, 2 MiB\n7, a, 3 MiB\n";
+        let it = read(&SmiComputeApps, text, &every_second());
+        assert_eq!(it.millis(&process("gpu0", 7), Metric::FramebufferUsed), [0, 1000]);
+        assert!(it.blind_spots().contains(&"Ambiguous gpu0 all".to_owned()));
+    }
+
+    #[test]
+    fn a_process_on_two_gpus_that_no_column_names_is_refused() {
+        let text = "timestamp, pid, used_gpu_memory [MiB]\n2026/01/01 00:00:00.000, 7, 1 MiB\n2026/01/01 00:00:00.000, 7, 2 MiB\n";
+        assert!(import(text).error().0.contains("no column names the GPU"));
+    }
+
+    #[test]
+    fn ragged_rows_and_odd_cells_are_rejected_one_by_one() {
+        let text = format!(
+            "{HEADER}2026/01/01 00:00:00.000, NVIDIA X\n{}{}{}",
+            row(1, 7, "a", "much"),
+            row(2, 8, "a", "5 W"),
+            row(3, 9, "a", "5 MiB")
+        );
+        let it = import(&text);
+        assert_eq!((it.summary().rows, it.summary().rejections.count()), (1, 3));
     }
 }
