@@ -40,8 +40,6 @@ fn every_second() -> ImportOptions {
     }
 }
 
-// ---------------------------------------------------------------------------------- golden files
-
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/imports")
 }
@@ -169,8 +167,6 @@ fn ids_are_kebab_case_and_lead_back_to_their_importer() {
         assert!(!importer.about().is_empty());
     }
 }
-
-// --------------------------------------------------------------------------------- real captures
 
 /// The folder of real captures; `None`, with a visible word, where it is absent.
 fn real(part: &str) -> Option<PathBuf> {

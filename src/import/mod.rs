@@ -21,7 +21,7 @@ pub mod smi_fields;
 pub mod smi_query;
 pub mod stamp;
 #[cfg(test)]
-mod testing;
+mod text_testing;
 pub mod unnamed_gpu;
 
 use crate::domain::sink::Sink;
