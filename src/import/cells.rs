@@ -1,5 +1,7 @@
 //! One grammar for cells: numbers with or without their unit, and the many ways to say "no reading".
 
+use crate::domain::metric::Unit;
+
 /// Whether a cell says that there is no reading.
 ///
 /// Covers every spelling seen in captures: `-`, `N/A`, `[N/A]`, `[Not Supported]`,
@@ -56,6 +58,19 @@ fn without_unit(text: &str) -> &str {
     text.trim_end_matches(|it: char| it.is_alphabetic() || it == '/')
 }
 
+/// The unit that a cell prints behind its number; empty when there is none.
+pub fn printed_unit(cell: &str) -> &str {
+    let text = cell.trim();
+    if let Some((_, unit)) = text.split_once(char::is_whitespace) {
+        return unit.trim();
+    }
+    if text.starts_with("0x") || text.starts_with("0X") {
+        return "";
+    }
+    let is_unit = |it: char| it.is_alphabetic() || matches!(it, '%' | '/' | '°');
+    &text[text.trim_end_matches(is_unit).len()..]
+}
+
 /// Splits a heading like `memory.used [MiB]` into name and unit; the unit is empty when there is none.
 pub fn heading(cell: &str) -> (&str, &str) {
     let text = cell.trim().trim_matches('"').trim();
@@ -77,6 +92,37 @@ pub fn unit_factor(unit: &str) -> Option<f64> {
         "W" | "J" => 1000.0,
         _ => return None,
     })
+}
+
+/// The factor from a printed unit to the unit of a metric; `None` when they do not fit together.
+///
+/// NVIDIA's tools print mebibytes as `MB`, but data rates in powers of ten.
+pub fn factor_to(unit: Unit, printed: &str) -> Option<f64> {
+    let factor = match (unit, printed) {
+        (Unit::Count | Unit::Code | Unit::Bitmask, _) => 1.0,
+        (Unit::Percent, "%") | (Unit::Celsius, "C" | "°C") => 1.0,
+        (Unit::Ratio, "%") => 0.01,
+        (Unit::Bytes, "B" | "bytes") => 1.0,
+        (Unit::Bytes, "KiB" | "KB" | "kB") => 1024.0,
+        (Unit::Bytes, "MiB" | "MB") => 1_048_576.0,
+        (Unit::Bytes, "GiB" | "GB") => 1_073_741_824.0,
+        (Unit::BytesPerSecond, "B/s") => 1.0,
+        (Unit::BytesPerSecond, "KB/s" | "kB/s") => 1e3,
+        (Unit::BytesPerSecond, "MB/s") => 1e6,
+        (Unit::BytesPerSecond, "GB/s") => 1e9,
+        (Unit::Milliwatts, "mW") | (Unit::Millijoules, "mJ") => 1.0,
+        (Unit::Milliwatts, "W") | (Unit::Millijoules, "J") => 1e3,
+        (Unit::Milliwatts, "kW") | (Unit::Millijoules, "kJ") => 1e6,
+        (Unit::Megahertz, "MHz") => 1.0,
+        (Unit::Megahertz, "GHz") => 1e3,
+        (Unit::Megahertz, "Hz") => 1e-6,
+        (Unit::Nanoseconds, "ns") => 1.0,
+        (Unit::Nanoseconds, "us" | "µs") => 1e3,
+        (Unit::Nanoseconds, "ms") => 1e6,
+        (Unit::Nanoseconds, "s") => 1e9,
+        _ => return None,
+    };
+    Some(factor)
 }
 
 #[cfg(test)]
@@ -134,5 +180,24 @@ mod tests {
     fn a_heading_is_a_name_and_perhaps_a_unit() {
         assert_eq!(heading(" memory.used [MiB]"), ("memory.used", "MiB"));
         assert_eq!(heading("timestamp"), ("timestamp", ""));
+    }
+
+    #[test]
+    fn a_unit_behind_a_number_is_found_and_turned_into_ours() {
+        for (cell, unit) in [
+            ("12 MiB", "MiB"),
+            ("12MiB", "MiB"),
+            ("98%", "%"),
+            ("7", ""),
+            ("1e5", ""),
+            ("0x1FF", ""),
+            ("[N/A]", ""),
+        ] {
+            assert_eq!(printed_unit(cell), unit, "{cell}");
+        }
+        assert_eq!(factor_to(Unit::Bytes, "GiB"), Some(1_073_741_824.0));
+        assert_eq!(factor_to(Unit::Milliwatts, "W"), Some(1000.0));
+        assert_eq!(factor_to(Unit::Milliwatts, "MiB"), None);
+        assert_eq!(factor_to(Unit::Percent, "C"), None);
     }
 }

@@ -66,10 +66,12 @@ impl ImportError {
         match self {
             Self::Read { .. } => "check that the file is complete; what was read before is kept",
             Self::Empty { .. } => {
-                "record again; the tool that wrote it saw no GPU or was stopped early"
+                "record again; the tool that wrote it saw no GPU or no process, or was stopped early"
             }
             Self::Structure { remedy, .. } | Self::AmbiguousGpu { remedy, .. } => remedy,
-            Self::NoStamps { .. } => "give the stamps: --start 2026-01-31T12:00:00Z --interval 1s",
+            Self::NoStamps { .. } => {
+                "give the stamps: --start 2026-01-31T12:00:00Z --interval 1s (rows that carry a time of day need the start only)"
+            }
             Self::Sink(it) => &it.remedy,
         }
         .to_owned()

@@ -3,19 +3,35 @@
 //! Floor 2. Reads the reader that it is given and writes to a [`Sink`]; opens no file.
 
 pub mod cells;
+pub mod clock;
+pub mod dcgmi_dmon;
 pub mod decompress;
+pub mod dmon;
 pub mod error;
 pub mod gpu_names;
 pub mod join;
 pub mod line_reader;
+pub mod lines;
+pub mod monitor;
 pub mod origin;
+pub mod pmon;
+pub mod program;
 pub mod prometheus_text;
+pub mod refusal;
 pub mod rejection;
 pub mod run;
+pub mod seen;
+pub mod smi_apps;
+pub mod smi_csv;
+pub mod smi_fields;
+pub mod smi_query;
 pub mod stamp;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod text_testing;
 pub mod unknown_names;
+pub mod unnamed_gpu;
 
 use crate::domain::sink::Sink;
 use crate::domain::time::{SampleInterval, Timestamp};
@@ -70,7 +86,14 @@ pub trait Importer: Sync {
 }
 
 /// Every format that is recognised by content; `--format`, `--help` and the golden tests walk this list.
-pub const IMPORTERS: &[&dyn Importer] = &[&prometheus_text::PrometheusText];
+pub const IMPORTERS: &[&dyn Importer] = &[
+    &smi_query::SmiQuery,
+    &smi_apps::SmiComputeApps,
+    &dmon::Dmon,
+    &pmon::Pmon,
+    &dcgmi_dmon::DcgmiDmon,
+    &prometheus_text::PrometheusText,
+];
 
 /// Formats that describe GPUs by index and UUID: read first when several files belong together.
 pub const DESCRIBES_GPUS: &[&str] = &["smi-query", "prometheus-text"];

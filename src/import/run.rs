@@ -4,11 +4,12 @@ use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::sink::{Fact, Sink};
-use crate::domain::source::SourceId;
-use crate::domain::time::Timestamp;
+use crate::domain::source::{Source, SourceId};
+use crate::domain::time::{SampleInterval, Timestamp};
 use crate::import::ImportOptions;
 use crate::import::error::ImportError;
 use crate::import::rejection::{Rejection, Rejections, quoted};
+use std::collections::BTreeMap;
 
 /// What happened during one import.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +43,8 @@ pub struct ImportRun<'a> {
     readings: u64,
     rejections: Rejections,
     warnings: Vec<String>,
+    is_source_described: bool,
+    has_processes: bool,
 }
 
 impl<'a> ImportRun<'a> {
@@ -64,6 +67,8 @@ impl<'a> ImportRun<'a> {
             readings: 0,
             rejections: Rejections::default(),
             warnings: Vec::new(),
+            is_source_described: false,
+            has_processes: false,
         }
     }
 
@@ -75,6 +80,37 @@ impl<'a> ImportRun<'a> {
     /// Rows given to the sink so far.
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// Cells and rows rejected so far.
+    pub fn rejection_count(&self) -> u64 {
+        self.rejections.count()
+    }
+
+    /// Describes where the rows come from; only the first call counts, and it precedes the rows.
+    ///
+    /// `tool_version` and `asked_interval` are `None` where the data does not say.
+    pub fn describe_source(
+        &mut self,
+        tool: &str,
+        tool_version: Option<&str>,
+        asked_interval: Option<SampleInterval>,
+        clock: &str,
+    ) -> Result<(), ImportError> {
+        if std::mem::replace(&mut self.is_source_described, true) {
+            return Ok(());
+        }
+        let file = self.file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        self.fact(Fact::Source(Source {
+            id: self.source,
+            format: self.format.to_owned(),
+            tool: tool.to_owned(),
+            tool_version: tool_version.map(str::to_owned),
+            file: Some(file),
+            asked_interval,
+            clock: clock.to_owned(),
+            readings: BTreeMap::new(),
+        }))
     }
 
     /// Gives the readings of one subject to the sink; a row without readings is left out.
@@ -116,6 +152,7 @@ impl<'a> ImportRun<'a> {
 
     /// Gives a fact to the sink.
     pub fn fact(&mut self, fact: Fact) -> Result<(), ImportError> {
+        self.has_processes |= matches!(fact, Fact::Process(_));
         Ok(self.sink.fact(fact)?)
     }
 
@@ -177,7 +214,8 @@ impl<'a> ImportRun<'a> {
 
     /// Ends the import: rejections become a blind spot, and everything is summed up.
     ///
-    /// Errors: the file held no samples at all.
+    /// Errors: the file held no samples at all. One that names processes and hides their readings
+    /// (MIG, Windows) is no such file: who was there is worth knowing.
     pub fn finish(mut self) -> Result<ImportSummary, ImportError> {
         let count = self.rejections.count();
         if let Some(first) = self.rejections.first().first().cloned() {
@@ -185,7 +223,7 @@ impl<'a> ImportRun<'a> {
             let remedy = "correct these places, or leave them out knowingly";
             self.blind_spot(BlindSpotKind::Rejected, None, None, detail, remedy)?;
         }
-        if self.rows == 0 {
+        if self.rows == 0 && !self.has_processes {
             return Err(ImportError::Empty { file: self.file });
         }
         Ok(ImportSummary {

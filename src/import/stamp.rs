@@ -101,7 +101,10 @@ impl StampReader {
         let mut all = Vec::new();
         if self.is_assumed && self.zoneless > 0 {
             all.push((
-                format!("{} stamps carry no zone and were read as UTC", self.zoneless),
+                match self.zoneless {
+                    1 => "1 stamp carries no zone and was read as UTC".to_owned(),
+                    count => format!("{count} stamps carry no zone and were read as UTC"),
+                },
                 "name the zone of the host: --timezone Europe/Berlin".to_owned(),
             ));
         }

@@ -1,0 +1,176 @@
+//! Which fields each subject was asked for, and which it ever answered.
+
+use crate::domain::blind_spot::BlindSpotKind;
+use crate::domain::ident::Subject;
+use crate::domain::metric::Metric;
+use crate::domain::time::Timestamp;
+use crate::import::error::ImportError;
+use crate::import::run::ImportRun;
+use std::collections::BTreeMap;
+
+/// A set of metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MetricSet(u128);
+
+impl MetricSet {
+    /// Adds a metric.
+    pub fn insert(&mut self, metric: Metric) {
+        self.0 |= 1 << metric as u32;
+    }
+
+    /// Whether the metric is in the set.
+    pub fn contains(self, metric: Metric) -> bool {
+        self.0 & (1 << metric as u32) != 0
+    }
+
+    /// Whether nothing is in the set.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// What is in this set but not in the other.
+    pub fn without(self, other: MetricSet) -> MetricSet {
+        MetricSet(self.0 & !other.0)
+    }
+
+    /// The metrics, in the order of the table.
+    pub fn iter(self) -> impl Iterator<Item = Metric> {
+        Metric::all().filter(move |it| self.contains(*it))
+    }
+}
+
+impl FromIterator<Metric> for MetricSet {
+    fn from_iter<I: IntoIterator<Item = Metric>>(metrics: I) -> Self {
+        let mut set = Self::default();
+        metrics.into_iter().for_each(|it| set.insert(it));
+        set
+    }
+}
+
+/// What one subject was asked and what it answered.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Answers {
+    /// Fields that the file has a place for.
+    pub asked: MetricSet,
+    /// Fields that had a believable reading at least once.
+    pub answered: MetricSet,
+    last: Option<Timestamp>,
+}
+
+impl Answers {
+    /// Fields that never had a reading.
+    pub fn silent(&self) -> MetricSet {
+        self.asked.without(self.answered)
+    }
+}
+
+/// Why a field never had a reading, and what would help.
+pub struct Silence {
+    /// The kind of blind spot.
+    pub kind: BlindSpotKind,
+    /// One sentence.
+    pub detail: String,
+    /// What would let it be seen; empty when nothing can.
+    pub remedy: String,
+}
+
+/// All subjects of a file, with what they answered.
+#[derive(Debug, Default)]
+pub struct Seen {
+    subjects: BTreeMap<Subject, Answers>,
+}
+
+impl Seen {
+    /// Gives a row to the sink and remembers which of the fields asked for it answered.
+    ///
+    /// A row that is older than the last one of its subject is rejected: sinks rely on the order.
+    pub fn row(
+        &mut self,
+        run: &mut ImportRun<'_>,
+        at: Timestamp,
+        subject: &Subject,
+        asked: MetricSet,
+        readings: &[(Metric, f64)],
+    ) -> Result<(), ImportError> {
+        if !self.subjects.contains_key(subject) {
+            self.subjects.insert(subject.clone(), Answers::default());
+        }
+        if let Some(answers) = self.subjects.get_mut(subject) {
+            if answers.last.is_some_and(|it| at < it) {
+                let found = format!("{} µs", at.as_micros());
+                run.reject("timestamp", "a stamp that is not before the last one", &found);
+                return Ok(());
+            }
+            answers.last = Some(at);
+            answers.asked.0 |= asked.0;
+            for (metric, _) in readings.iter().filter(|it| it.0.is_plausible(it.1)) {
+                answers.answered.insert(*metric);
+            }
+        }
+        run.row(at, subject, readings)
+    }
+
+    /// Every subject with its answers.
+    pub fn subjects(&self) -> impl Iterator<Item = (&Subject, &Answers)> {
+        self.subjects.iter()
+    }
+
+    /// Notes one blind spot for each field of each subject that never had a reading.
+    pub fn report_silence(
+        &self,
+        run: &mut ImportRun<'_>,
+        explain: impl Fn(&Subject, Metric) -> Silence,
+    ) -> Result<(), ImportError> {
+        for (subject, answers) in &self.subjects {
+            for metric in answers.silent().iter() {
+                let Silence { kind, detail, remedy } = explain(subject, metric);
+                run.blind_spot(kind, Some(subject.clone()), Some(metric), detail, &remedy)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether MIG takes this field from the whole GPU: the driver counts no engine's utilisation then.
+pub fn is_hidden_by_mig(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::GpuUtilization
+            | Metric::MemoryUtilization
+            | Metric::EncoderUtilization
+            | Metric::DecoderUtilization
+            | Metric::JpegUtilization
+            | Metric::OfaUtilization
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::collector::Collector;
+    use crate::domain::ident::GpuId;
+    use crate::domain::source::SourceId;
+    use crate::import::ImportOptions;
+
+    #[test]
+    fn a_set_has_room_for_every_metric() {
+        let all: MetricSet = Metric::all().collect();
+        assert_eq!(all.iter().count(), Metric::all().count());
+        assert!(all.without(all).is_empty());
+    }
+
+    #[test]
+    fn a_row_that_goes_back_in_time_is_rejected_and_counted() {
+        let options = ImportOptions::default();
+        let mut sink = Collector::new();
+        let mut run = ImportRun::new("test", "a.csv", &options, SourceId(0), &mut sink);
+        let gpu = Subject::device(&GpuId::from_index(0));
+        let mut seen = Seen::default();
+        for micros in [10, 20, 15] {
+            let readings = [(Metric::Power, 1.0)];
+            let at = Timestamp::from_micros(micros);
+            seen.row(&mut run, at, &gpu, MetricSet::default(), &readings).unwrap();
+        }
+        assert_eq!((run.rows(), run.rejection_count()), (2, 1));
+    }
+}
