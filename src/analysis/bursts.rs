@@ -80,7 +80,7 @@ fn bursts(
         burstiness: if has_rhythm { burstiness(&intervals) } else { None },
         memory: memory_coefficient(&intervals),
         index_of_dispersion: if has_rhythm { index_of_dispersion(&counts) } else { None },
-        histogram: histogram(burst_spans().filter(|it| !it.1).map(|it| it.0), stride),
+        histogram: histogram(&runs.bursts, stride, samples),
     })
 }
 
@@ -97,23 +97,27 @@ fn lengths(spans: impl Iterator<Item = (usize, bool)>, stride_s: f64) -> Lengths
 }
 
 /// Bins of one, two, four, ... samples.
-fn histogram(samples: impl Iterator<Item = usize>, stride_s: f64) -> Vec<LengthBin> {
-    let mut counts: Vec<u64> = Vec::new();
-    for length in samples {
-        let bin = length.max(1).ilog2() as usize;
-        if counts.len() <= bin {
-            counts.resize(bin + 1, 0);
+fn histogram(bursts: &[Burst], stride_s: f64, samples: f64) -> Vec<LengthBin> {
+    let mut bins: Vec<LengthBin> = Vec::new();
+    let mut weighted_heights: Vec<f64> = Vec::new();
+    for burst in bursts {
+        let length = (burst.end - burst.first).max(1);
+        let bin = length.ilog2() as usize;
+        while bins.len() <= bin {
+            let from_s = (1u64 << bins.len()) as f64 * stride_s;
+            let until_s = 2.0 * from_s;
+            bins.push(LengthBin { from_s, until_s, count: 0, time_ratio: 0.0, height_ratio: None });
+            weighted_heights.push(0.0);
         }
-        counts[bin] += 1;
+        let share = length as f64 / samples;
+        bins[bin].count += u64::from(!burst.censored);
+        bins[bin].time_ratio += share;
+        weighted_heights[bin] += share * burst.height;
     }
-    counts
-        .into_iter()
-        .enumerate()
-        .map(|(bin, count)| {
-            let from_s = (1u64 << bin) as f64 * stride_s;
-            LengthBin { from_s, until_s: 2.0 * from_s, count }
-        })
-        .collect()
+    for (bin, weighted) in bins.iter_mut().zip(weighted_heights) {
+        bin.height_ratio = (bin.time_ratio > 0.0).then(|| weighted / bin.time_ratio);
+    }
+    bins
 }
 
 /// Times from one onset to the next; a hole between two bursts hides how many came between.

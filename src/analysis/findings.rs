@@ -245,15 +245,19 @@ pub struct Lengths {
     pub max_s: Option<f64>,
 }
 
-/// How many lengths lie between two limits.
+/// How many bursts lie between two lengths, and how much of the time they take.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LengthBin {
     /// Lower limit, included, in seconds.
     pub from_s: f64,
     /// Upper limit, excluded, in seconds.
     pub until_s: f64,
-    /// How many.
+    /// How many, those that were cut off left out.
     pub count: u64,
+    /// Share of all time that bursts of this length take, those that were cut off included.
+    pub time_ratio: f64,
+    /// Mean height of that time, 0 to 1; `None` when there is none.
+    pub height_ratio: Option<f64>,
 }
 
 /// A value at a time scale.

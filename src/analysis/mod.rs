@@ -6,6 +6,7 @@ mod activity;
 mod bursts;
 pub mod evidence;
 pub mod findings;
+mod idle;
 mod levels;
 mod profile;
 mod resolution;
@@ -49,7 +50,7 @@ pub fn compute<E: Send>(
         .collect();
     let is_unplaced = |it: &Subject| it.gpu().is_none();
     let unplaced = if outline.subjects.iter().any(is_unplaced) {
-        subjects_of(&load(None)?, outline, question, is_unplaced)
+        subjects_of(&load(None)?, question, is_unplaced)
     } else {
         Vec::new()
     };
@@ -77,19 +78,18 @@ fn device_findings(
 ) -> DeviceFindings {
     let label = outline.label(&Subject::device(gpu));
     let model = outline.device(gpu).and_then(|it| it.model.clone());
-    let subjects = subjects_of(part, outline, question, |it| it.gpu() == Some(gpu));
+    let subjects = subjects_of(part, question, |it| it.gpu() == Some(gpu));
     DeviceFindings { gpu: gpu.clone(), label, model, subjects }
 }
 
 fn subjects_of(
     part: &Recording,
-    outline: &Outline,
     question: &Question,
     is_wanted: impl Fn(&Subject) -> bool,
 ) -> Vec<SubjectFindings> {
     let wanted: Vec<_> = part.traces.iter().filter(|it| is_wanted(it.0)).collect();
     wanted
         .into_par_iter()
-        .map(|(subject, trace)| subject_findings(subject, trace, outline, question))
+        .map(|(subject, trace)| subject_findings(subject, trace, part, question))
         .collect()
 }

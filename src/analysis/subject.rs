@@ -6,13 +6,14 @@ use crate::analysis::evidence::{Confidence, Evidence};
 use crate::analysis::findings::{
     BurstProfile, Scope, ScopeFindings, SubjectFindings, UtilisationTrap,
 };
+use crate::analysis::idle::{Filled, filled};
 use crate::analysis::levels::levels;
 use crate::analysis::profile::profile;
 use crate::analysis::timeline::timelines;
 use crate::analysis::trap::utilisation_trap;
 use crate::domain::ident::Subject;
 use crate::domain::outline::{Outline, Phase};
-use crate::domain::recording::Trace;
+use crate::domain::recording::{Recording, Trace};
 use crate::domain::time::TimeSpan;
 use crate::domain::units::Seconds;
 
@@ -20,10 +21,13 @@ use crate::domain::units::Seconds;
 pub(crate) fn subject_findings(
     subject: &Subject,
     trace: &Trace,
-    outline: &Outline,
+    part: &Recording,
     question: &Question,
 ) -> SubjectFindings {
+    let outline = &part.outline;
     let label = outline.label(subject);
+    let filled = filled(subject, trace, part);
+    let trace = filled.as_ref().map_or(trace, |it| &it.trace);
     let all = trace.series.values().filter_map(|it| it.span()).reduce(TimeSpan::hull);
     let whole = match (all, question.span) {
         (Some(all), Some(asked)) => all.overlap(asked),
@@ -34,11 +38,14 @@ pub(crate) fn subject_findings(
         return SubjectFindings { subject: subject.clone(), label, scopes, timelines };
     };
     let activity = Activity::of(trace, &outline.sources);
-    let scopes = scopes(subject, outline, question, whole)
+    let mut scopes: Vec<ScopeFindings> = scopes(subject, outline, question, whole)
         .into_iter()
         .map(|(scope, spans)| scope_findings(subject, trace, activity.as_ref(), scope, &spans))
         .filter(|it| !it.levels.is_empty())
         .collect();
+    if let (Some(filled), Some(scope)) = (&filled, scopes.first_mut()) {
+        scope.evidence.push(idle_evidence(subject, filled));
+    }
     let drawn =
         outline.span.and_then(|it| it.overlap(question.span.unwrap_or(it))).unwrap_or(whole);
     SubjectFindings { subject: subject.clone(), label, scopes, timelines: timelines(trace, drawn) }
@@ -104,6 +111,18 @@ fn scope_findings(
         say(trap_sentence(trap), 0.95);
     }
     ScopeFindings { scope, levels, profile, utilisation_trap, evidence }
+}
+
+fn idle_evidence(subject: &Subject, filled: &Filled) -> Evidence {
+    Evidence {
+        analysis: "burst-shape",
+        subject: Some(subject.clone()),
+        sentence: format!(
+            "counted as idle in {} of {} samples: the driver lists a process only while it uses the GPU, and the device was sampled meanwhile",
+            filled.idle_samples, filled.samples
+        ),
+        confidence: Confidence::new(0.9),
+    }
 }
 
 fn duty_sentence(profile: &BurstProfile) -> String {

@@ -178,9 +178,17 @@ fn by_content(head: &[u8], name: &str) -> Result<Chosen, CliError> {
     if head.is_empty() {
         return Err(ImportError::Empty { file: name.to_owned() }.into());
     }
-    crate::import::recognise(head)
-        .map(Chosen::Listed)
-        .ok_or_else(|| CliError::usage(format!("{name}: is in no format that is known here"), ""))
+    crate::import::recognise(head).map(Chosen::Listed).ok_or_else(|| unknown(head, name))
+}
+
+fn unknown(head: &[u8], name: &str) -> CliError {
+    match crate::import::refusal::explain(head) {
+        Some((what, remedy)) => CliError::usage(format!("{name}: is {what}"), remedy),
+        None => CliError::usage(
+            format!("{name}: is in no format that is known here"),
+            "name the format with --format, or describe the columns in a mapping file: --mapping FILE",
+        ),
+    }
 }
 
 /// The first 64 KiB of a file for recognition, and a reader from its start.

@@ -2,7 +2,8 @@
 
 use crate::analysis::evidence::Confidence;
 use crate::analysis::findings::{
-    BurstProfile, Findings, ResolutionVerdict, Scope, ScopeFindings, SubjectFindings,
+    BurstProfile, Bursts, Findings, LengthBin, ResolutionVerdict, Scope, ScopeFindings,
+    SubjectFindings,
 };
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
@@ -197,44 +198,56 @@ fn inferred(profile: &BurstProfile, policy: &Policy) -> Judgement {
     judgement
 }
 
-/// Bursts that were seen: height, length and share of time decide together.
+/// Bursts that were seen: time spent in long, full bursts decides, not the count of short ones.
 fn measured(profile: &BurstProfile, policy: &Policy, certainty: f64) -> Judgement {
     let Some(bursts) = &profile.bursts else { return steady(profile, policy) };
-    let length_s = bursts.burst_lengths.p90_s.or(bursts.burst_lengths.max_s).unwrap_or(0.0);
-    let typical_s = bursts.burst_lengths.p50_s.or(bursts.burst_lengths.max_s).unwrap_or(0.0);
-    let (height, on_time) = (bursts.height_p50_ratio, bursts.on_ratio_of_time);
-    let facts = format!(
-        "bursts to {:.0} % of the device, typically {} long (nine of ten under {}), in {:.1} % of the time; mean {:.1} %",
-        100.0 * height,
-        Seconds(typical_s),
-        Seconds(length_s),
-        100.0 * on_time,
-        100.0 * profile.mean_ratio,
-    );
-    let reaches_tail = on_time >= policy.tail_ratio;
-    let word = if height < policy.low_burst_height_ratio {
-        SharingWord::SharesWell
-    } else if height >= policy.full_burst_height_ratio
-        && length_s >= policy.long_burst_s
-        && reaches_tail
-    {
-        SharingWord::DoNotShare
+    let time_in = |from_s: f64, height: f64| -> f64 {
+        let is_meant =
+            |it: &&LengthBin| it.until_s > from_s && it.height_ratio.is_some_and(|it| it >= height);
+        bursts.histogram.iter().filter(is_meant).map(|it| it.time_ratio).sum()
+    };
+    let long_and_full = time_in(policy.long_burst_s, policy.full_burst_height_ratio);
+    let high = time_in(0.0, policy.low_burst_height_ratio);
+    let (word, meaning) = if long_and_full >= policy.tail_ratio {
+        let meaning = format!(
+            "full-device bursts longer than a request fill {:.1} % of the time: they decide a neighbour's p99, whatever the mean says",
+            100.0 * long_and_full
+        );
+        (SharingWord::DoNotShare, meaning)
+    } else if high >= policy.tail_ratio {
+        let meaning = format!(
+            "bursts above half the device fill {:.1} % of the time, but none of them is both long and full",
+            100.0 * high
+        );
+        (SharingWord::SharesWithCare, meaning)
+    } else if bursts.height_max_ratio >= policy.low_burst_height_ratio {
+        let meaning = format!(
+            "high bursts fill only {:.2} % of the time: too rare to reach a neighbour's p99",
+            100.0 * high
+        );
+        (SharingWord::SharesWithCare, meaning)
     } else {
-        SharingWord::SharesWithCare
+        (SharingWord::SharesWell, "low bursts: half the device stays free".to_owned())
     };
-    let meaning = match word {
-        SharingWord::SharesWell => "low bursts: half the device stays free",
-        SharingWord::DoNotShare => {
-            "full-device bursts longer than a request: they decide a neighbour's p99, whatever the mean says"
-        }
-        _ if !reaches_tail => "full-device bursts, too rare to reach a neighbour's p99",
-        _ => "bursts that take much of the device for a time",
-    };
-    let mut judgement = Judgement::new(word, certainty, format!("{meaning}: {facts}"));
+    let mut judgement = Judgement::new(word, certainty, meaning);
+    judgement.reasons.push(burst_facts(profile, bursts));
     if word == SharingWord::SharesWell && profile.mean_ratio > policy.roomy_mean_ratio {
         judgement.word = SharingWord::SharesWithCare;
     }
     judgement
+}
+
+fn burst_facts(profile: &BurstProfile, bursts: &Bursts) -> String {
+    let length = |it: Option<f64>| it.or(bursts.burst_lengths.max_s).unwrap_or(0.0);
+    format!(
+        "{} bursts, half of them under {} and nine of ten under {}, to {:.0} % of the device (median), in {:.1} % of the time; mean {:.1} %",
+        bursts.burst_lengths.count,
+        Seconds(length(bursts.burst_lengths.p50_s)),
+        Seconds(length(bursts.burst_lengths.p90_s)),
+        100.0 * bursts.height_p50_ratio,
+        100.0 * bursts.on_ratio_of_time,
+        100.0 * profile.mean_ratio,
+    )
 }
 
 /// Memory binds before compute: a device that is full takes no neighbour, however idle it is.
