@@ -39,6 +39,27 @@ pub struct DeviceFindings {
     pub model: Option<String>,
     /// The device itself first, then instances, processes and tenants that have readings.
     pub subjects: Vec<SubjectFindings>,
+    /// Pairs of tenants whose bursts were seen: whether they come together.
+    pub co_activations: Vec<CoActivation>,
+}
+
+/// Whether two tenants of one GPU are in a burst at the same time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CoActivation {
+    /// One of the two.
+    pub first: Subject,
+    /// The other.
+    pub second: Subject,
+    /// Samples in which both were seen.
+    pub samples: u64,
+    /// Time in which both were in a burst, in seconds.
+    pub overlap_s: f64,
+    /// The same, if they knew nothing of each other, in seconds.
+    pub expected_overlap_s: f64,
+    /// Overlap over expected overlap; `None` when one of them is never in a burst.
+    pub lift: Option<f64>,
+    /// Chance of such an overlap when one is shifted against the other; `None` with too few samples.
+    pub p_value: Option<f64>,
 }
 
 /// What was found about one subject.

@@ -4,6 +4,7 @@
 
 mod activity;
 mod bursts;
+mod co_activation;
 pub mod evidence;
 pub mod findings;
 mod idle;
@@ -14,13 +15,16 @@ mod subject;
 mod timeline;
 mod trap;
 
+use crate::analysis::co_activation::co_activations;
 use crate::analysis::findings::{DeviceFindings, Findings, SubjectFindings};
+use crate::analysis::idle::filled;
 use crate::analysis::subject::subject_findings;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
-use crate::domain::recording::Recording;
+use crate::domain::recording::{Recording, Trace};
 use crate::domain::time::TimeSpan;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use std::borrow::Cow;
 
 /// What the user asked to be looked at.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +83,16 @@ fn device_findings(
     let label = outline.label(&Subject::device(gpu));
     let model = outline.device(gpu).and_then(|it| it.model.clone());
     let subjects = subjects_of(part, question, |it| it.gpu() == Some(gpu));
-    DeviceFindings { gpu: gpu.clone(), label, model, subjects }
+    let seen: Vec<(&SubjectFindings, Cow<'_, Trace>)> = subjects
+        .iter()
+        .filter_map(|it| {
+            let trace = part.traces.get(&it.subject)?;
+            let filled = filled(&it.subject, trace, part).map(|it| Cow::Owned(it.trace));
+            Some((it, filled.unwrap_or(Cow::Borrowed(trace))))
+        })
+        .collect();
+    let co_activations = co_activations(&seen, &outline.sources);
+    DeviceFindings { gpu: gpu.clone(), label, model, subjects, co_activations }
 }
 
 fn subjects_of(

@@ -46,8 +46,8 @@ pub struct Seconds(pub f64);
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = match self.0.abs() {
-            it if it < 1e-3 => (self.0 * 1e6, "µs"),
-            it if it < 1.0 => (self.0 * 1e3, "ms"),
+            it if it < 0.999_5e-3 => (self.0 * 1e6, "µs"),
+            it if it < 0.999_5 => (self.0 * 1e3, "ms"),
             it if it < 120.0 => (self.0, "s"),
             it if it < 7200.0 => (self.0 / 60.0, "min"),
             _ => (self.0 / 3600.0, "h"),
@@ -66,9 +66,10 @@ mod tests {
 
     #[test]
     fn times_and_sizes_are_shown_in_the_unit_that_a_person_would_choose() {
-        let shown: Vec<String> =
-            [0.000_05, 0.0032, 0.45, 12.0, 600.0].map(|it| Seconds(it).to_string()).to_vec();
-        assert_eq!(shown, ["50.0 µs", "3.20 ms", "450 ms", "12.0 s", "10.0 min"]);
+        let shown: Vec<String> = [0.000_05, 0.0032, 0.45, 0.9998, 12.0, 600.0]
+            .map(|it| Seconds(it).to_string())
+            .to_vec();
+        assert_eq!(shown, ["50.0 µs", "3.20 ms", "450 ms", "1.00 s", "12.0 s", "10.0 min"]);
         assert_eq!(MemoryBytes::new(80 << 30).to_string(), "80.0 GiB");
         assert_eq!(MemoryBytes::new(4 << 20).to_string(), "4 MiB");
         assert_eq!(MemoryBytes::from_f64(f64::NAN), None);

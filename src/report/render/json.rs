@@ -1,6 +1,8 @@
 //! Results as JSON: the schema that `docs/CLI.md` describes.
 
-use crate::analysis::findings::{DeviceFindings, Findings, ScopeFindings, SubjectFindings};
+use crate::analysis::findings::{
+    CoActivation, DeviceFindings, Findings, ScopeFindings, SubjectFindings,
+};
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::outline::{Device, Outline, Phase};
 use crate::domain::source::Source;
@@ -57,6 +59,7 @@ struct DeviceView<'a> {
     label: &'a str,
     model: Option<&'a str>,
     subjects: Vec<SubjectView<'a>>,
+    co_activations: &'a [CoActivation],
 }
 
 /// A subject without its timelines: they are pictures, and `export` gives the samples.
@@ -99,6 +102,7 @@ fn device(it: &DeviceFindings) -> DeviceView<'_> {
         label: &it.label,
         model: it.model.as_deref(),
         subjects: it.subjects.iter().map(subject).collect(),
+        co_activations: &it.co_activations,
     }
 }
 
