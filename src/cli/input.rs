@@ -6,8 +6,9 @@ use crate::cli::output;
 use crate::cli::progress::Counted;
 use crate::import::error::ImportError;
 use crate::import::join::Joined;
+use crate::import::mapping::{Mapping, MappingImporter, PRESETS, preset};
 use crate::import::run::ImportSummary;
-use crate::import::{ImportOptions, Importer};
+use crate::import::{ImportOptions, Importer, Recognised, recognise};
 use crate::storage::{Mode, RecordingWriter, StoredRecording};
 use std::fs::File;
 use std::io::Read;
@@ -133,7 +134,7 @@ pub(crate) fn report_summary(summary: &ImportSummary) {
 /// The importer that was found, or made from a mapping file.
 enum Chosen {
     Listed(&'static dyn Importer),
-    Made(Box<dyn Importer>),
+    Made(Box<MappingImporter>),
 }
 
 impl Chosen {
@@ -151,7 +152,7 @@ fn candidate<'a>(path: &'a Path, foreign: &ForeignArgs) -> Result<Candidate<'a>,
         .map_or_else(|| path.display().to_string(), |it| it.to_string_lossy().into_owned());
     let importer = match (&foreign.format, &foreign.mapping) {
         (Some(format), _) => Chosen::Listed(by_format(format)?),
-        (None, Some(mapping)) => Chosen::Made(by_mapping(mapping)?),
+        (None, Some(mapping)) => Chosen::Made(Box::new(by_mapping(mapping)?)),
         (None, None) => {
             let (head, _) = reader(path, &name)?;
             by_content(&head, &name)?
@@ -170,15 +171,38 @@ fn by_format(format: &str) -> Result<&'static dyn Importer, CliError> {
     })
 }
 
-fn by_mapping(mapping: &str) -> Result<Box<dyn Importer>, CliError> {
-    Err(CliError::usage(format!("no mapping {mapping}"), ""))
+/// A preset of this id, or else a mapping file.
+fn by_mapping(mapping: &str) -> Result<MappingImporter, CliError> {
+    if let Some(mapping) = preset(mapping) {
+        return Ok(MappingImporter { mapping });
+    }
+    let path = Path::new(mapping);
+    let text = std::fs::read_to_string(path).map_err(|it| {
+        let presets: Vec<&str> = PRESETS.iter().map(|it| it.0).collect();
+        CliError::usage(
+            format!("no preset is called `{mapping}`, and the mapping file cannot be read: {it}"),
+            format!("presets: {}", presets.join(", ")),
+        )
+    })?;
+    match Mapping::from_toml(&text) {
+        Ok(mapping) => Ok(MappingImporter { mapping }),
+        Err(error) => Err(CliError::usage(format!("{}: {error}", path.display()), error.remedy())),
+    }
 }
 
 fn by_content(head: &[u8], name: &str) -> Result<Chosen, CliError> {
     if head.is_empty() {
         return Err(ImportError::Empty { file: name.to_owned() }.into());
     }
-    crate::import::recognise(head).map(Chosen::Listed).ok_or_else(|| unknown(head, name))
+    match recognise(head, name) {
+        Recognised::Format(importer) => Ok(Chosen::Listed(importer)),
+        Recognised::Preset(importer) => Ok(Chosen::Made(importer)),
+        Recognised::Ambiguous(presets) => Err(CliError::usage(
+            format!("{name}: several presets describe such columns: {}", presets.join(", ")),
+            "choose one: --mapping PRESET",
+        )),
+        Recognised::Unknown => Err(unknown(head, name)),
+    }
 }
 
 fn unknown(head: &[u8], name: &str) -> CliError {

@@ -52,6 +52,14 @@ pub fn driver_uuid(text: &str) -> Option<String> {
     }
 }
 
+/// The GPU that the user named by an index or a UUID.
+pub fn given(text: &str) -> GpuId {
+    match text.trim().parse() {
+        Ok(index) => GpuId::from_index(index),
+        Err(_) => GpuId::new(driver_uuid(text).unwrap_or_else(|| text.to_owned())),
+    }
+}
+
 fn is_uuid(text: &str) -> bool {
     text.bytes().enumerate().all(|(position, letter)| match position {
         8 | 13 | 18 | 23 => letter == b'-',

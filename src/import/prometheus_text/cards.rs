@@ -4,7 +4,7 @@ use crate::domain::ident::{GpuId, MigInstanceId};
 use crate::domain::outline::{Device, MigInstance};
 use crate::domain::sink::Fact;
 use crate::import::error::ImportError;
-use crate::import::gpu_names::GpuNames;
+use crate::import::gpu_names::{GpuNames, given};
 use crate::import::prometheus_text::owner::{Card, Part};
 use crate::import::run::ImportRun;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,7 +49,7 @@ impl Cards {
             (Some(index), _) => index,
             (None, Some(index)) if card.is_masked && masked.len() == 1 => *index,
             (None, Some(_)) if card.is_masked => return Err(ambiguous(masked.len(), run)),
-            (None, _) => return Ok(run.options.gpu.as_deref().map(named)),
+            (None, _) => return Ok(run.options.gpu.as_deref().map(given)),
         };
         Ok(Some(self.names.by_index(card.host.as_deref(), index)))
     }
@@ -119,11 +119,6 @@ impl Cards {
     pub(crate) fn with_mig(&self) -> impl Iterator<Item = &GpuId> {
         self.devices.values().filter(|it| it.is_mig == Some(true)).map(|it| &it.gpu)
     }
-}
-
-/// The GPU that the user named: an index or a UUID.
-fn named(text: &str) -> GpuId {
-    text.parse().map_or_else(|_| GpuId::new(text), GpuId::from_index)
 }
 
 fn ambiguous(rows: usize, run: &ImportRun<'_>) -> ImportError {

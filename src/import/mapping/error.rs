@@ -1,0 +1,112 @@
+//! What is wrong with a mapping file, where, and what to write instead.
+
+use std::fmt;
+
+/// What is wrong with a mapping file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MappingError {
+    /// Line in the mapping file, from 1; `None` where it is about the file as a whole.
+    pub line: Option<usize>,
+    /// What is wrong, in one sentence.
+    pub problem: String,
+    /// What to do now; empty when the sentence says it all.
+    pub advice: String,
+}
+
+impl MappingError {
+    /// An error at a byte of the text.
+    pub(crate) fn at(text: &str, byte: usize, problem: String, advice: String) -> Self {
+        let before = text.as_bytes().iter().take(byte);
+        let line = 1 + before.filter(|it| **it == b'\n').count();
+        Self { line: Some(line), problem, advice }
+    }
+
+    /// An error about the file as a whole.
+    pub(crate) fn whole(problem: &str, advice: &str) -> Self {
+        Self { line: None, problem: problem.to_owned(), advice: advice.to_owned() }
+    }
+
+    /// From what the TOML reader says, with a suggestion for a misspelt key.
+    pub(crate) fn from_toml(text: &str, error: &toml::de::Error) -> Self {
+        let byte = error.span().map_or(0, |it| it.start);
+        let message = error.message().lines().next().unwrap_or_default();
+        let mut quoted = message.split('`').skip(1).step_by(2);
+        let is_misspelt =
+            message.starts_with("unknown field") || message.starts_with("unknown variant");
+        match quoted.next().filter(|_| is_misspelt) {
+            Some(found) => {
+                let known: Vec<&str> = quoted.collect();
+                let problem = format!("there is no key or value `{found}` here");
+                Self::at(text, byte, problem, suggestion(found, &known))
+            }
+            None => Self::at(text, byte, message.to_owned(), String::new()),
+        }
+    }
+
+    /// What the user can do about it; printed after `help:`.
+    pub fn remedy(&self) -> String {
+        match self.advice.as_str() {
+            "" => "correct the mapping file; `cotenant import --mapping PRESET` shows how one is written"
+                .to_owned(),
+            advice => advice.to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for MappingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "mapping file, line {line}: {}", self.problem),
+            None => write!(f, "mapping file: {}", self.problem),
+        }
+    }
+}
+
+impl std::error::Error for MappingError {}
+
+/// `did you mean …?`, or the whole choice where nothing is near.
+pub(crate) fn suggestion(found: &str, known: &[&str]) -> String {
+    let nearest = known.iter().min_by_key(|it| distance(found, it));
+    match nearest {
+        Some(it) if distance(found, it) <= 1 + it.chars().count() / 3 => {
+            format!("did you mean `{it}`?")
+        }
+        _ => format!("choose one of {}", known.join(", ")),
+    }
+}
+
+/// Letters to insert, drop or replace until one text is the other.
+///
+/// Source: V. Levenshtein, Soviet Physics Doklady 10 (1966), 707–710.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().flat_map(char::to_lowercase).collect();
+    let mut costs: Vec<usize> = (0..=other.len()).collect();
+    for (row, letter) in one.chars().flat_map(char::to_lowercase).enumerate() {
+        let mut diagonal = costs[0];
+        costs[0] = row + 1;
+        for (column, wanted) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *wanted);
+            diagonal = costs[column + 1];
+            costs[column + 1] = replaced.min(diagonal + 1).min(costs[column] + 1);
+        }
+    }
+    costs[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distance_of_two_words_counts_single_letters() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("Power", "power"), 0);
+    }
+
+    #[test]
+    fn a_near_word_is_suggested_and_else_the_whole_choice() {
+        assert_eq!(suggestion("colum", &["unit", "column"]), "did you mean `column`?");
+        assert_eq!(suggestion("qqqqqq", &["unit", "column"]), "choose one of unit, column");
+    }
+}

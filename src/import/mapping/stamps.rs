@@ -1,0 +1,123 @@
+//! The stamp of each row of a mapped file.
+
+use crate::domain::blind_spot::BlindSpotKind;
+use crate::domain::time::Timestamp;
+use crate::import::error::ImportError;
+use crate::import::mapping::Mapping;
+use crate::import::mapping::cells::Cells;
+use crate::import::mapping::layout::TimeCells;
+use crate::import::run::ImportRun;
+use crate::import::stamp::{EpochUnit, StampReader, epoch};
+use std::collections::BTreeSet;
+
+/// The stamp of each row of a mapped file.
+#[derive(Debug)]
+pub(crate) struct Stamps {
+    reader: StampReader,
+    cell: String,
+    at: Option<Timestamp>,
+    tick: u32,
+    in_tick: BTreeSet<usize>,
+}
+
+impl Stamps {
+    /// Stamps in the user's zone, else in the mapping's, else in UTC with a remark.
+    pub(crate) fn new(mapping: &Mapping, run: &ImportRun<'_>) -> Self {
+        let zone = run.options.time_zone.clone().or_else(|| mapping.zone.clone());
+        let reader = StampReader::new(zone);
+        Self { reader, cell: String::new(), at: None, tick: 0, in_tick: BTreeSet::new() }
+    }
+
+    /// The stamp in a row; the error is the text that is none. `Ok(None)`: the file has no stamps.
+    pub(crate) fn read(
+        &mut self,
+        mapping: &Mapping,
+        time: TimeCells,
+        cells: &Cells<'_>,
+    ) -> Result<Option<Timestamp>, String> {
+        let joined;
+        let cell = match time {
+            TimeCells::None => return Ok(None),
+            TimeCells::One(position) => cells.get(position),
+            TimeCells::Two(date, time) => {
+                joined = format!("{} {}", cells.get(date), cells.get(time));
+                joined.as_str()
+            }
+        };
+        // All rows of one tick carry the same text.
+        if self.at.is_some() && self.cell == cell {
+            return Ok(self.at);
+        }
+        let written = mapping.written.time.as_ref();
+        let at = match (
+            written.and_then(|it| it.unit.epoch()),
+            written.and_then(|it| it.format.as_ref()),
+        ) {
+            (Some(unit), _) => counted(cell, unit)?,
+            (None, Some(spelling)) => self.reader.spelt(cell, spelling)?,
+            (None, None) => self.reader.text(cell)?,
+        };
+        self.at = Some(at);
+        self.cell.clear();
+        self.cell.push_str(cell);
+        Ok(self.at)
+    }
+
+    /// The stamp of a row in a file without stamps: a subject that comes again begins the next tick.
+    ///
+    /// Errors: the user gave no start, or no interval and there is a second tick.
+    pub(crate) fn made(
+        &mut self,
+        subject: usize,
+        run: &ImportRun<'_>,
+    ) -> Result<Timestamp, ImportError> {
+        if !self.in_tick.insert(subject) {
+            self.in_tick = BTreeSet::from([subject]);
+            self.tick += 1;
+        }
+        let no_stamps = || ImportError::NoStamps { file: run.file().to_owned() };
+        let start = run.options.start.ok_or_else(no_stamps)?;
+        if self.tick == 0 {
+            return Ok(start);
+        }
+        let interval = run.options.interval.ok_or_else(no_stamps)?.as_micros();
+        let offset = interval.saturating_mul(u64::from(self.tick));
+        Ok(start.plus_micros(i64::try_from(offset).unwrap_or(i64::MAX)))
+    }
+
+    /// How the stamps are read, for the provenance.
+    pub(crate) fn clock(&self, is_made: bool) -> String {
+        if is_made { "made from --start and --interval".to_owned() } else { self.reader.clock() }
+    }
+
+    /// Says what was assumed.
+    pub(crate) fn finish(&self, is_made: bool, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        let mut all = self.reader.assumptions();
+        if is_made {
+            let detail = "the file has no stamps; they were made from --start and --interval";
+            all.push((detail.to_owned(), "record with stamps".to_owned()));
+        }
+        for (detail, remedy) in all {
+            run.warn(format!("{detail}; {remedy}"));
+            run.blind_spot(BlindSpotKind::ClockAssumed, None, None, detail, &remedy)?;
+        }
+        Ok(())
+    }
+}
+
+/// A count from the Unix epoch; a program that writes tables may have written `1.66e9`.
+fn counted(cell: &str, unit: EpochUnit) -> Result<Timestamp, String> {
+    if !cell.contains(['e', 'E']) {
+        return epoch(cell, unit);
+    }
+    let per_micro = match unit {
+        EpochUnit::Seconds => 1e6,
+        EpochUnit::Milliseconds => 1e3,
+        EpochUnit::Microseconds => 1.0,
+        EpochUnit::Nanoseconds => 1e-3,
+    };
+    match cell.parse::<f64>().map(|it| it * per_micro) {
+        Ok(micros) if micros.abs() < 9e18 => Ok(Timestamp::from_micros(micros.round() as i64)),
+        _ => Err(cell.to_owned()),
+    }
+}
