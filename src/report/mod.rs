@@ -3,15 +3,21 @@
 //! Floor 5. Reads no file, no clock and no environment: the same results give the same bytes.
 
 pub mod block;
+mod cells;
 pub mod figure;
 pub mod plot;
 pub mod render;
 pub mod sections;
+#[cfg(test)]
+mod specimen;
+mod view;
+mod wording;
 
 use crate::analysis::findings::Findings;
 use crate::domain::outline::Outline;
 use crate::recommender::suitability::Suitability;
 use crate::report::block::Block;
+use std::collections::BTreeSet;
 
 /// Everything that a report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +53,29 @@ impl Report {
     /// Lays out everything that is known, section by section.
     pub fn build(input: &ReportInput<'_>) -> Report {
         let blocks = sections::SECTIONS.iter().flat_map(|it| it.build(input)).collect();
-        Report { title: input.title.to_owned(), subtitle: String::new(), blocks }
+        Report {
+            title: wording::sentence(input.title),
+            subtitle: subtitle(input),
+            blocks: block::without_unused_terms(blocks),
+        }
     }
+}
+
+/// What was recorded, when, and for how long.
+fn subtitle(input: &ReportInput<'_>) -> String {
+    let devices = input.findings.devices.len();
+    let subjects = input.findings.subjects().count();
+    let own = input.findings.subjects().filter(|it| it.subject.is_device()).count();
+    let mut parts = vec![
+        input.outline.span.map_or_else(|| "no samples".to_owned(), wording::span),
+        wording::count(devices, "GPU", "GPUs"),
+        wording::count(subjects - own, "load on it", "loads on them"),
+    ];
+    let tools: BTreeSet<String> =
+        input.outline.sources.iter().map(|it| wording::clean(&it.tool)).collect();
+    if !tools.is_empty() {
+        let tools: Vec<String> = tools.into_iter().collect();
+        parts.push(format!("read by {}", wording::list(&tools)));
+    }
+    parts.join(" · ")
 }
