@@ -104,8 +104,6 @@ pub struct Table {
 pub struct Column {
     /// What stands in it.
     pub title: String,
-    /// Unit of every number in it; `None` where the cells bring their own or need none.
-    pub unit: Option<&'static str>,
     /// Where the cells stand.
     pub align: Align,
 }
@@ -182,7 +180,7 @@ impl Block {
             Self::Table(table) => {
                 table.columns.iter().for_each(|it| add(&it.title));
                 add(&table.caption);
-                table.rows.iter().flatten().for_each(|it| add(&it.plain(true)));
+                table.rows.iter().flatten().for_each(|it| add(&it.plain()));
             }
             Self::Details { blocks, .. } => {
                 blocks.iter().for_each(|it| it.collect_words(words));

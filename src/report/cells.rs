@@ -56,27 +56,22 @@ pub(crate) fn missing(reason: &str) -> Cell {
 
 /// A column of words.
 pub(crate) fn words(title: &str) -> Column {
-    Column { title: title.to_owned(), unit: None, align: Align::Left }
+    Column { title: title.to_owned(), align: Align::Left }
 }
 
-/// A column of numbers that share a unit.
-pub(crate) fn numbers(title: &str, unit: &'static str) -> Column {
-    Column { title: title.to_owned(), unit: Some(unit), align: Align::Right }
-}
-
-/// A column of numbers that bring their own unit or have none.
-pub(crate) fn quantities(title: &str) -> Column {
-    Column { title: title.to_owned(), unit: None, align: Align::Right }
+/// A column of numbers.
+pub(crate) fn numbers(title: &str) -> Column {
+    Column { title: title.to_owned(), align: Align::Right }
 }
 
 impl Cell {
-    /// The cell as plain text; `with_unit` is false where the column names the unit.
-    pub fn plain(&self, with_unit: bool) -> String {
+    /// The cell as plain text, with its unit.
+    pub fn plain(&self) -> String {
         match self {
             Self::Text(text) | Self::Name(text) | Self::Quantity(text) => text.clone(),
             Self::Number { value, unit, decimals } => {
                 let digits = digits(*value, *decimals);
-                if with_unit && !unit.is_empty() { format!("{digits} {unit}") } else { digits }
+                if unit.is_empty() { digits } else { format!("{digits} {unit}") }
             }
             Self::Word(word) => word.as_words().to_owned(),
             Self::Confidence(value) => format!("{value:.2}"),
@@ -108,15 +103,15 @@ mod tests {
             number(f64::INFINITY, "%", 1),
         ] {
             assert!(matches!(cell, Cell::Missing(_)), "{cell:?}");
-            assert_eq!(cell.plain(true), "—");
+            assert_eq!(cell.plain(), "—");
         }
     }
 
     #[test]
     fn a_small_number_is_told_from_zero() {
-        assert_eq!(percent(0.000_1).plain(true), "<0.1 %");
-        assert_eq!(percent(0.0).plain(true), "0.0 %");
-        assert_eq!(percent(0.123).plain(false), "12.3");
-        assert_eq!(number(-1.5, "", 1).plain(true), "−1.5");
+        assert_eq!(percent(0.000_1).plain(), "<0.1 %");
+        assert_eq!(percent(0.0).plain(), "0.0 %");
+        assert_eq!(percent(0.123).plain(), "12.3 %");
+        assert_eq!(number(-1.5, "", 1).plain(), "−1.5");
     }
 }

@@ -17,7 +17,7 @@ const RIGHT: f64 = 22.0;
 /// Room below the bars for the axis.
 const BOTTOM: f64 = 42.0;
 /// Room above each panel for its name.
-const HEAD: f64 = 36.0;
+const HEAD: f64 = 44.0;
 
 /// Draws histograms of burst lengths.
 pub(crate) fn draw<B: DrawingBackend>(
@@ -74,10 +74,10 @@ fn draw_panel<B: DrawingBackend>(
         let high = value.at(bin.count as f64).min(floor - 1.0);
         canvas.block((from + 0.75, high), (until - 0.75, floor), role, 0.85)?;
     }
-    canvas.name((0.0, top - HEAD + 16.0), &panel.name, 210.0, Lettering::LABEL)?;
+    canvas.name((0.0, top - HEAD + 18.0), &panel.name, 210.0, Lettering::LABEL)?;
     let bursts = count(total as usize, "burst", "bursts");
     let look = Lettering::NOTE.anchored(HPos::Right);
-    canvas.words((width - RIGHT, top - HEAD + 16.0), &bursts, look)?;
+    canvas.words((width - RIGHT, top - HEAD + 18.0), &bursts, look)?;
     match panel.p50_s {
         Some(median) => mark_median(canvas, median, length, (top, floor)),
         None => Ok(()),

@@ -3,7 +3,7 @@
 use crate::report::figure::CvCurve;
 use crate::report::plot::PlotError;
 use crate::report::plot::canvas::{Canvas, Lettering, Point, fitted, width_of};
-use crate::report::plot::scale::{Scale, length_marks, round_steps};
+use crate::report::plot::scale::{Scale, length_marks, round_steps, tidy};
 use crate::report::plot::theme::Role;
 use plotters::prelude::DrawingBackend;
 use plotters::style::text_anchor::HPos;
@@ -25,7 +25,7 @@ pub(crate) fn draw<B: DrawingBackend>(
     curves: &[CvCurve],
     (width, height): (f64, f64),
 ) -> Result<(), PlotError> {
-    let top = legend(canvas, curves, width)? + 26.0;
+    let top = legend(canvas, curves, width)? + 44.0;
     let floor = height - BOTTOM;
     let points = || curves.iter().flat_map(|it| it.points.iter()).filter(|it| it.scale_s > 0.0);
     let first = points().map(|it| it.scale_s).fold(f64::INFINITY, f64::min);
@@ -41,7 +41,7 @@ pub(crate) fn draw<B: DrawingBackend>(
     for step in steps {
         let y = value.at(step);
         canvas.line(&[(LEFT, y), (width - RIGHT, y)], Role::Grid, 0.75)?;
-        canvas.words((LEFT - 6.0, y + 4.0), &format!("{step}"), Lettering::TICK)?;
+        canvas.words((LEFT - 6.0, y + 4.0), &tidy(step), Lettering::TICK)?;
     }
     for (length, name) in length_marks(first, last) {
         let x = window.at_log(length);

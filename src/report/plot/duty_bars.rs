@@ -22,7 +22,7 @@ pub(crate) fn draw<B: DrawingBackend>(
     bars: &[DutyBar],
     (width, height): (f64, f64),
 ) -> Result<(), PlotError> {
-    let left = (width * 0.34).min(190.0);
+    let left = (width * 0.3).min(230.0);
     let share = Scale::new((0.0, 1.0), (left, width - RIGHT));
     legend(canvas, width)?;
     let floor = height - BOTTOM;
@@ -75,8 +75,7 @@ fn one_bar<B: DrawingBackend>(
 }
 
 fn legend<B: DrawingBackend>(canvas: &mut Canvas<'_, B>, width: f64) -> Result<(), PlotError> {
-    let entries =
-        [("5 % or more", Role::Used), ("50 % or more", Role::Half), ("95 % or more", Role::Full)];
+    let entries = [("≥ 5 %", Role::Used), ("≥ 50 %", Role::Half), ("≥ 95 % (full)", Role::Full)];
     let mut x = 0.0;
     for (name, role) in entries {
         canvas.block((x, 4.0), (x + 11.0, 14.0), role, 1.0)?;
@@ -85,5 +84,5 @@ fn legend<B: DrawingBackend>(canvas: &mut Canvas<'_, B>, width: f64) -> Result<(
     }
     canvas.line(&[(x + 4.0, 2.0), (x + 4.0, 16.0)], Role::Ink, 2.0)?;
     canvas.words((x + 11.0, 13.0), "mean", Lettering::NOTE)?;
-    canvas.words((width, 30.0), "at 95 %", Lettering::TICK)
+    canvas.words((width, 30.0), "≥ 95 %", Lettering::TICK)
 }

@@ -4,6 +4,7 @@ mod burst_histogram;
 mod canvas;
 mod demand_cv;
 mod duty_bars;
+mod memory_bars;
 mod pixels;
 mod scale;
 pub mod theme;
@@ -134,6 +135,9 @@ fn draw<B: DrawingBackend>(
         Figure::DutyBars(it) => duty_bars::draw(&mut canvas, it, size),
         Figure::DemandCv(it) => demand_cv::draw(&mut canvas, it, size),
         Figure::BurstHistogram(it) => burst_histogram::draw(&mut canvas, it, size),
+        Figure::MemoryBars { bars, total_bytes } => {
+            memory_bars::draw(&mut canvas, bars, *total_bytes, size)
+        }
     }?;
     Ok(canvas.into_shortened())
 }

@@ -47,6 +47,27 @@ pub(crate) fn round_steps(top: f64, most: usize) -> Vec<f64> {
     (0..=steps).map(|it| it as f64 * step).collect()
 }
 
+/// The value without the dust of binary fractions.
+pub(crate) fn tidy(value: f64) -> String {
+    let rounded = (value * 1e6).round() / 1e6;
+    format!("{rounded}")
+}
+
+/// Amounts of memory up to `top` bytes that an axis names; the last one says the unit.
+pub(crate) fn byte_marks(top: f64, most: usize) -> Vec<(f64, String)> {
+    let gibibyte = f64::from(1u32 << 30);
+    let (unit, name) =
+        if top >= gibibyte { (gibibyte, "GiB") } else { (f64::from(1u32 << 20), "MiB") };
+    let steps = round_steps(top / unit, most).into_iter();
+    let inside: Vec<f64> = steps.filter(|it| it * unit <= top * 1.001).collect();
+    let last = inside.len().saturating_sub(1);
+    let named = |(position, it): (usize, f64)| match position == last {
+        true => (it * unit, format!("{} {name}", tidy(it))),
+        false => (it * unit, tidy(it)),
+    };
+    inside.into_iter().enumerate().map(named).collect()
+}
+
 const MINUTE: f64 = 60.0;
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 86_400.0;

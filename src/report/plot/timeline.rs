@@ -5,7 +5,7 @@ use crate::domain::time::{TimeSpan, Timestamp};
 use crate::report::figure::{Axis, RowSeries, TimelineFigure, TimelineRow};
 use crate::report::plot::PlotError;
 use crate::report::plot::canvas::{Canvas, Lettering, Point, fitted, width_of};
-use crate::report::plot::scale::{Scale, days, round_steps, time_marks};
+use crate::report::plot::scale::{Scale, byte_marks, days, time_marks};
 use crate::report::plot::theme::Role;
 use plotters::prelude::DrawingBackend;
 use plotters::style::text_anchor::HPos;
@@ -13,13 +13,13 @@ use plotters::style::text_anchor::HPos;
 /// Room left of the rows for the names of values, in logical pixels.
 const LEFT: f64 = 58.0;
 /// Room right of the rows.
-const RIGHT: f64 = 14.0;
+const RIGHT: f64 = 24.0;
 /// Room above the rows for the names of phases.
-const TOP: f64 = 26.0;
+const TOP: f64 = 24.0;
 /// Room below the rows for the names of instants.
 const BOTTOM: f64 = 40.0;
 /// Room above each row for its name.
-const HEAD: f64 = 24.0;
+const HEAD: f64 = 32.0;
 /// A drawn column is this wide, in logical pixels: finer would not be seen.
 const COLUMN_PX: f64 = 1.5;
 
@@ -88,10 +88,14 @@ fn phases<B: DrawingBackend>(
     floor: f64,
 ) -> Result<(), PlotError> {
     let mut free_from = 0.0;
-    for (label, span) in phases {
+    for (position, (label, span)) in phases.iter().enumerate() {
         let (left, right) = (time.at(span.from()), time.at(span.until()));
-        canvas.block((left, 4.0), (right.max(left + 0.75), floor), Role::Band, 1.0)?;
-        canvas.line(&[(left, 4.0), (left, floor)], Role::Grid, 1.0)?;
+        // Every second one is tinted, so that phases which follow each other are told apart.
+        if position % 2 == 0 {
+            canvas.block((left, 2.0), (right.max(left + 0.75), floor), Role::Band, 1.0)?;
+        }
+        canvas.line(&[(left, 2.0), (right.max(left + 0.75), 2.0)], Role::Other, 2.0)?;
+        canvas.line(&[(left, 2.0), (left, floor)], Role::Grid, 1.0)?;
         let start = left.max(free_from) + 5.0;
         if right - start > 22.0 {
             canvas.name((start, 17.0), label, right - start - 4.0, Lettering::NOTE)?;
@@ -145,7 +149,7 @@ fn heading<B: DrawingBackend>(
     row: &TimelineRow,
     frame: Frame,
 ) -> Result<(), PlotError> {
-    let baseline = frame.head + 16.0;
+    let baseline = frame.head + 21.0;
     let room = 300.0;
     canvas.name((frame.left, baseline), &row.name, room, Lettering::LABEL)?;
     let mut x = frame.left + width_of(&fitted(&row.name, room, 12.5), 13.0) + 18.0;
@@ -170,20 +174,7 @@ fn levels(axis: Axis, top: f64) -> Vec<(f64, String)> {
         Axis::Percent => {
             [(0.0, "0"), (50.0, "50"), (100.0, "100 %")].map(|it| (it.0, it.1.to_owned())).to_vec()
         }
-        Axis::Bytes => {
-            let gibibyte = f64::from(1u32 << 30);
-            let (unit, name) =
-                if top >= gibibyte { (gibibyte, "GiB") } else { (f64::from(1u32 << 20), "MiB") };
-            let steps = round_steps(top / unit, 3);
-            let inside: Vec<f64> =
-                steps.into_iter().filter(|it| it * unit <= top * 1.001).collect();
-            let last = inside.len().saturating_sub(1);
-            let label = |(position, it): (usize, f64)| match position == last {
-                true => (it * unit, format!("{it} {name}")),
-                false => (it * unit, format!("{it}")),
-            };
-            inside.into_iter().enumerate().map(label).collect()
-        }
+        Axis::Bytes => byte_marks(top, 3),
     }
 }
 
@@ -205,6 +196,13 @@ fn draw_series<B: DrawingBackend>(
             canvas.fill(&outline, role, 0.26)?;
         }
         let mean: Vec<Point> = edges.iter().map(|it| (it.0, value.at(run[it.1].mean))).collect();
+        if series.shows_range
+            && let (Some(first), Some(last)) = (mean.first(), mean.last())
+        {
+            let base = [(last.0, value.at(0.0)), (first.0, value.at(0.0))];
+            let below: Vec<Point> = mean.iter().copied().chain(base).collect();
+            canvas.fill(&below, role, 0.13)?;
+        }
         canvas.line(&mean, role, 1.25)?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 use crate::analysis::findings::SubjectFindings;
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table};
-use crate::report::cells::{quantities, words};
+use crate::report::cells::{numbers, words};
 use crate::report::sections::{Section, title};
 use crate::report::wording::{clean, count, sentence};
 
@@ -66,7 +66,7 @@ fn table(caption: &str, rows: Vec<Vec<Cell>>) -> Block {
             words("Finding"),
             words("Within"),
             words("Analysis"),
-            quantities("Confidence"),
+            numbers("Confidence"),
         ],
         rows,
     })

@@ -3,7 +3,7 @@
 use crate::analysis::findings::{Scope, SubjectFindings};
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table};
-use crate::report::cells::{missing, numbers, percent, quantities, seconds_or, words};
+use crate::report::cells::{missing, numbers, percent, seconds_or, words};
 use crate::report::sections::{Section, title};
 use crate::report::view::{NO_PROFILE, why_no_bursts};
 use crate::report::wording::{clean, count};
@@ -102,11 +102,11 @@ fn table(caption: &str, rows: Vec<Vec<Cell>>) -> Table {
         columns: vec![
             words("Phase"),
             words("Load"),
-            quantities("Length"),
-            numbers("Mean", "%"),
-            numbers("Time at 50 %", "%"),
-            numbers("at 95 %", "%"),
-            quantities("Median burst"),
+            numbers("Length"),
+            numbers("Mean"),
+            numbers("≥ 50 %"),
+            numbers("≥ 95 %"),
+            numbers("Median burst"),
             words("Verdict"),
         ],
         rows,

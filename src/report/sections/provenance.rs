@@ -3,7 +3,7 @@
 use crate::domain::source::Source;
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table};
-use crate::report::cells::{missing, quantities, seconds_or, words};
+use crate::report::cells::{missing, numbers, seconds_or, words};
 use crate::report::sections::{Section, title};
 use crate::report::wording::{clean, sentence, span};
 
@@ -61,7 +61,7 @@ fn sources(sources: &[Source]) -> Table {
             words("Version"),
             words("Format"),
             words("File"),
-            quantities("Asked interval"),
+            numbers("Asked interval"),
             words("Clock"),
         ],
         rows: sources.iter().map(row).collect(),

@@ -1,16 +1,18 @@
 //! The shape of each load: how long it is full, how bursts and gaps lie, at which scales it varies.
 
 use crate::analysis::findings::{BurstProfile, Lengths, ResolutionVerdict, SubjectFindings};
+use crate::domain::metric::Metric;
 use crate::domain::units::Seconds;
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Column, Table};
 use crate::report::cells::{
-    count, missing, number, number_or, numbers, percent, percent_or, quantities, seconds_or, words,
+    count, missing, number_or, numbers, percent, percent_or, seconds_or, words,
 };
 use crate::report::figure::{CvCurve, DutyBar, Figure, HistogramPanel, SeriesColour};
 use crate::report::sections::{Section, device_heading, folded_after_many, title};
 use crate::report::view::{DeviceView, NO_PROFILE, devices, profile, why_no_bursts};
 use crate::report::wording::{clean, percent as in_percent, sentence};
+use std::collections::BTreeSet;
 
 /// So many subjects are drawn as bars, as curves and as histograms.
 const MOST_BARS: usize = 8;
@@ -64,8 +66,8 @@ fn of_device(device: &DeviceView<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> = device.own.and_then(resolution).into_iter().collect();
     blocks.extend([duty_bars(device, &shaped), demand_cv(device, &shaped)].into_iter().flatten());
     blocks.extend(histogram(device, &shaped));
-    blocks.push(Block::Table(levels(device)));
-    blocks.push(Block::Table(lengths(device)));
+    blocks.push(Block::Table(levels(device, &shaped)));
+    blocks.extend(lengths(device, &shaped).map(Block::Table));
     blocks
 }
 
@@ -90,7 +92,8 @@ fn duty_bars(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
     let (name, full) = (&fullest.name, in_percent(fullest.duty.at_95_pct));
     let see = if fullest.duty.at_95_pct > 0.0 {
         let mean = in_percent(fullest.mean_ratio);
-        format!("{name} fills the device for {full} of the time; its mean of {mean} hides that.")
+        let hides = if fullest.mean_ratio < 0.6 { ", which hides it" } else { "" };
+        format!("{name} fills the device for {full} of the time; its mean is {mean}{hides}.")
     } else {
         "Nobody fills the device: a newcomer would find room at any moment.".to_owned()
     };
@@ -172,61 +175,80 @@ fn histogram(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
     })
 }
 
-fn levels(device: &DeviceView<'_>) -> Table {
-    let row = |subject: &SubjectFindings| {
-        let mut row = vec![Cell::Name(clean(&subject.label))];
-        match profile(subject) {
-            None => row.extend((0..8).map(|_| missing(NO_PROFILE))),
-            Some(it) => row.extend([
-                Cell::Text(it.metric.spec().label.to_owned()),
+fn levels(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Table {
+    // What is the same in every row is said once, above the table.
+    let metrics: BTreeSet<Metric> = shaped.iter().map(|it| it.1.metric).collect();
+    let (by, is_mixed) = match metrics.first() {
+        Some(only) if metrics.len() == 1 => (format!(", by {}", only.spec().label), false),
+        _ => (String::new(), true),
+    };
+    let mut columns = vec![
+        words("Load"),
+        numbers("Mean"),
+        numbers("≥ 5 %"),
+        numbers("≥ 50 %"),
+        numbers("≥ 95 %"),
+        numbers("Peak to mean"),
+        numbers("Demand CV"),
+        numbers("Blur index"),
+        numbers("Period"),
+        numbers("Regimes"),
+    ];
+    if is_mixed {
+        columns.push(words("Measured by"));
+    }
+    Table {
+        caption: format!("Level and rhythm of each load on {}{by}", device.name),
+        rows: device.everyone().map(|it| level_row(it, columns.len())).collect(),
+        columns,
+    }
+}
+
+fn level_row(subject: &SubjectFindings, columns: usize) -> Vec<Cell> {
+    let mut row = vec![Cell::Name(clean(&subject.label))];
+    match profile(subject) {
+        None => row.extend((1..columns).map(|_| missing(NO_PROFILE))),
+        Some(it) => {
+            let variation = it.demand_cv.first().map(|it| it.value);
+            row.extend([
                 percent(it.mean_ratio),
                 percent(it.duty.at_5_pct),
                 percent(it.duty.at_50_pct),
                 percent(it.duty.at_95_pct),
                 number_or(it.peak_to_mean, 1, "the mean is zero"),
+                number_or(variation, 2, "too few samples for a variation"),
+                number_or(it.blur_index, 2, "no blur index for a trace that hardly moves"),
                 seconds_or(it.period.map(|it| it.period_s), "no rhythm stands out"),
                 count(it.regimes.len() as u64),
-            ]),
+                Cell::Text(it.metric.spec().label.to_owned()),
+            ]);
+            row.truncate(columns);
         }
-        row
-    };
-    Table {
-        caption: format!("Level of each load on {}", device.name),
-        columns: vec![
-            words("Load"),
-            words("Measured by"),
-            numbers("Mean", "%"),
-            numbers("Time at 5 %", "%"),
-            numbers("at 50 %", "%"),
-            numbers("at 95 %", "%"),
-            quantities("Peak to mean"),
-            quantities("Period"),
-            quantities("Regimes"),
-        ],
-        rows: device.everyone().map(row).collect(),
     }
+    row
 }
 
-fn lengths(device: &DeviceView<'_>) -> Table {
-    Table {
+/// Bursts and gaps; `None` when nobody has any.
+fn lengths(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Table> {
+    let has_lengths =
+        |it: &BurstProfile| it.bursts.is_some() || it.resolution.estimated_burst.is_some();
+    shaped.iter().any(|it| has_lengths(it.1)).then(|| Table {
         caption: format!("Bursts and gaps on {}", device.name),
         columns: length_columns(),
         rows: device.everyone().map(length_row).collect(),
-    }
+    })
 }
 
 fn length_columns() -> Vec<Column> {
     vec![
         words("Load"),
-        quantities("Bursts"),
-        quantities("Median"),
-        quantities("90th pct"),
-        quantities("Longest"),
-        quantities("Gap median"),
-        quantities("Gap longest"),
-        numbers("Height", "%"),
-        quantities("Demand CV"),
-        quantities("Blur index"),
+        numbers("Bursts"),
+        numbers("Median"),
+        numbers("90th pct"),
+        numbers("Longest"),
+        numbers("Gap median"),
+        numbers("Gap longest"),
+        numbers("Height"),
         words("Lengths are"),
     ]
 }
@@ -240,8 +262,6 @@ fn length_row(subject: &SubjectFindings) -> Vec<Cell> {
     let burst = |of: fn(&Lengths) -> Option<f64>| bursts.and_then(|it| of(&it.burst_lengths));
     let gap = |of: fn(&Lengths) -> Option<f64>| bursts.and_then(|it| of(&it.gap_lengths));
     let estimate = profile.and_then(|it| it.resolution.estimated_burst);
-    let variation = profile.and_then(|it| it.demand_cv.first());
-    let missing_shape = if profile.is_some() { "the trace is constant" } else { NO_PROFILE };
     vec![
         Cell::Name(clean(&subject.label)),
         bursts.map_or_else(|| missing(&reason), |it| count(it.burst_lengths.count)),
@@ -254,8 +274,6 @@ fn length_row(subject: &SubjectFindings) -> Vec<Cell> {
         seconds_or(gap(|it| it.p50_s), cut_off),
         seconds_or(gap(|it| it.max_s), cut_off),
         percent_or(bursts.map(|it| it.height_p50_ratio), &reason),
-        variation.map_or_else(|| missing(missing_shape), |it| number(it.value, "", 2)),
-        number_or(profile.and_then(|it| it.blur_index), 2, missing_shape),
         match profile {
             Some(it) => Cell::Text(reading(it.resolution.verdict).to_owned()),
             None => missing(NO_PROFILE),

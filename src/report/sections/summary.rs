@@ -5,12 +5,12 @@ use crate::domain::units::Seconds;
 use crate::recommender::suitability::{SharingWord, Suitability};
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table, VerdictCard};
-use crate::report::cells::{bytes_or, missing, percent_or, quantities, seconds_or, words};
+use crate::report::cells::{bytes_or, missing, numbers, seconds_or, words};
 use crate::report::sections::{Section, title};
 use crate::report::view::{
     DeviceView, NO_PROFILE, UNFOLDED_DEVICES, devices, kind, level, profile, verdict, why_no_bursts,
 };
-use crate::report::wording::{capitalised, clean, count, list, sentence};
+use crate::report::wording::{capitalised, clean, count, list, percent, sentence};
 
 /// More rows than this are folded away.
 const UNFOLDED_RESIDENTS: usize = 16;
@@ -118,14 +118,15 @@ fn facts(device: &DeviceView<'_>) -> Vec<(String, Cell)> {
         None => "mean activity".to_owned(),
     };
     vec![
-        (mean, percent_or(profile.map(|it| it.mean_ratio), NO_PROFILE)),
-        (
-            "of the time at 95 % or more".to_owned(),
-            percent_or(profile.map(|it| it.duty.at_95_pct), NO_PROFILE),
-        ),
+        (mean, share(profile.map(|it| it.mean_ratio))),
+        ("of the time at 95 % or more".to_owned(), share(profile.map(|it| it.duty.at_95_pct))),
         ("typical burst".to_owned(), typical_burst(device)),
         ("memory peak".to_owned(), memory_peak(device)),
     ]
+}
+
+fn share(ratio: Option<f64>) -> Cell {
+    ratio.map_or_else(|| missing(NO_PROFILE), |it| Cell::Quantity(percent(it)))
 }
 
 fn typical_burst(device: &DeviceView<'_>) -> Cell {
@@ -163,11 +164,11 @@ fn device_table(devices: &[DeviceView<'_>]) -> Table {
             words("GPU"),
             words("Verdict"),
             words("First reason"),
-            quantities("Mean"),
-            quantities("At 95 % or more"),
-            quantities("Typical burst"),
-            quantities("Memory peak"),
-            quantities("Confidence"),
+            numbers("Mean"),
+            numbers("At 95 % or more"),
+            numbers("Typical burst"),
+            numbers("Memory peak"),
+            numbers("Confidence"),
         ],
         rows: devices.iter().map(row).collect(),
     }
@@ -220,7 +221,7 @@ fn residents(input: &ReportInput<'_>, devices: &[DeviceView<'_>]) -> Vec<Block> 
             words("On"),
             words("Verdict"),
             words("First reason"),
-            quantities("Confidence"),
+            numbers("Confidence"),
         ],
         rows,
     });

@@ -218,7 +218,7 @@ fn caption(device: &DeviceView<'_>, figure: &TimelineFigure, left_out: usize) ->
     let ranged = figure.rows.iter().flat_map(|it| it.series.iter()).find(|it| it.shows_range);
     if let Some(series) = ranged {
         parts.push(format!(
-            "Line: mean; shade: least to greatest sample within {}; a hole has no samples.",
+            "Line: mean; darker shade: least to greatest sample within {}; a hole has no samples.",
             Seconds(series.bin_s)
         ));
     }
