@@ -104,8 +104,6 @@ pub struct Table {
 pub struct Column {
     /// What stands in it.
     pub title: String,
-    /// Unit of every number in it; `None` where the cells bring their own or need none.
-    pub unit: Option<&'static str>,
     /// Where the cells stand.
     pub align: Align,
 }
@@ -143,4 +141,51 @@ pub enum Cell {
     Confidence(f64),
     /// No value, with the reason; never shown as a number.
     Missing(String),
+}
+
+/// The blocks without those terms of the glossary that no other block uses.
+pub(crate) fn without_unused_terms(blocks: Vec<Block>) -> Vec<Block> {
+    let mut used = String::new();
+    for block in &blocks {
+        block.collect_words(&mut used);
+    }
+    let used = used.to_lowercase();
+    let is_used = |block: &Block| match block {
+        Block::Term { term, .. } => used.contains(&term.to_lowercase()),
+        _ => true,
+    };
+    blocks.into_iter().filter(is_used).collect()
+}
+
+impl Block {
+    /// Adds all words that a reader sees, except those of the glossary.
+    fn collect_words(&self, words: &mut String) {
+        let mut add = |text: &str| {
+            words.push_str(text);
+            words.push('\n');
+        };
+        match self {
+            Self::Heading { text, .. } | Self::Lead(text) | Self::Text(text) => add(text),
+            Self::Figure { caption, figure, .. } => {
+                add(caption);
+                if matches!(figure, Figure::DemandCv(_)) {
+                    add("demand CV");
+                }
+            }
+            Self::Caveat(it) => add(&[&*it.about, &*it.detail, &*it.remedy].join("\n")),
+            Self::Verdict(card) => {
+                card.reasons.iter().chain(&card.caveats).for_each(|it| add(it));
+                card.facts.iter().for_each(|it| add(&it.0));
+            }
+            Self::Table(table) => {
+                table.columns.iter().for_each(|it| add(&it.title));
+                add(&table.caption);
+                table.rows.iter().flatten().for_each(|it| add(&it.plain()));
+            }
+            Self::Details { blocks, .. } => {
+                blocks.iter().for_each(|it| it.collect_words(words));
+            }
+            Self::Tally(_) | Self::Code(_) | Self::Term { .. } => {}
+        }
+    }
 }

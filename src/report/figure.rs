@@ -14,16 +14,24 @@ pub enum Figure {
     DemandCv(Vec<CvCurve>),
     /// How long bursts last.
     BurstHistogram(Vec<HistogramPanel>),
+    /// Memory in use, typically and at most.
+    MemoryBars {
+        /// The device first, then loads.
+        bars: Vec<MemoryBar>,
+        /// Memory of the device, in bytes; `None` when it was not recorded.
+        total_bytes: Option<f64>,
+    },
 }
 
 impl Figure {
     /// Width and height in pixels at which the picture is easy to read.
     pub fn natural_size(&self) -> (u32, u32) {
         match self {
-            Self::Timeline(it) => (960, 76 + 96 * it.rows.len() as u32),
-            Self::DutyBars(bars) => (470, 74 + 34 * bars.len() as u32),
+            Self::Timeline(it) => (960, 64 + 104 * it.rows.len() as u32),
+            Self::DutyBars(bars) => (960, 78 + 30 * bars.len() as u32),
             Self::DemandCv(_) => (470, 300),
-            Self::BurstHistogram(panels) => (470, 66 + 110 * panels.len() as u32),
+            Self::BurstHistogram(panels) => (470, 60 + 120 * panels.len() as u32),
+            Self::MemoryBars { bars, .. } => (470, 60 + 30 * bars.len() as u32),
         }
     }
 }
@@ -124,4 +132,17 @@ pub struct HistogramPanel {
     pub p50_s: Option<f64>,
     /// Time that one sample averages over, in seconds: nothing shorter can be seen.
     pub window_s: f64,
+}
+
+/// Memory of one subject.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryBar {
+    /// Whom it is about.
+    pub name: String,
+    /// Whose colour it has.
+    pub colour: SeriesColour,
+    /// Median, in bytes.
+    pub median_bytes: f64,
+    /// Greatest, in bytes.
+    pub peak_bytes: f64,
 }

@@ -3,15 +3,21 @@
 //! Floor 5. Reads no file, no clock and no environment: the same results give the same bytes.
 
 pub mod block;
+mod cells;
 pub mod figure;
 pub mod plot;
 pub mod render;
 pub mod sections;
+#[cfg(test)]
+mod specimen;
+mod view;
+mod wording;
 
 use crate::analysis::findings::Findings;
 use crate::domain::outline::Outline;
 use crate::recommender::suitability::Suitability;
 use crate::report::block::Block;
+use std::collections::BTreeSet;
 
 /// Everything that a report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +53,62 @@ impl Report {
     /// Lays out everything that is known, section by section.
     pub fn build(input: &ReportInput<'_>) -> Report {
         let blocks = sections::SECTIONS.iter().flat_map(|it| it.build(input)).collect();
-        Report { title: input.title.to_owned(), subtitle: String::new(), blocks }
+        Report {
+            title: wording::sentence(input.title),
+            subtitle: subtitle(input),
+            blocks: block::without_unused_terms(blocks),
+        }
+    }
+}
+
+/// What was recorded, when, and for how long.
+fn subtitle(input: &ReportInput<'_>) -> String {
+    let devices = input.findings.devices.len();
+    let subjects = input.findings.subjects().count();
+    let own = input.findings.subjects().filter(|it| it.subject.is_device()).count();
+    let mut parts = vec![
+        input.outline.span.map_or_else(|| "no samples".to_owned(), wording::span),
+        wording::count(devices, "GPU", "GPUs"),
+        wording::count(subjects - own, "load on it", "loads on them"),
+    ];
+    let tools: BTreeSet<String> =
+        input.outline.sources.iter().map(|it| wording::clean(&it.tool)).collect();
+    if !tools.is_empty() {
+        let tools: Vec<String> = tools.into_iter().collect();
+        parts.push(format!("read by {}", wording::list(&tools)));
+    }
+    parts.join(" · ")
+}
+
+#[cfg(test)]
+mod look {
+    use crate::report::plot::theme::Theme;
+    use crate::report::plot::{Format, figures, render};
+    use crate::report::render::{html, text};
+    use crate::report::specimen::{crowd, specimen};
+
+    #[test]
+    fn write_for_the_eye() {
+        let Some(folder) = option_env!("LOOK") else { return };
+        std::fs::create_dir_all(folder).unwrap();
+        for (name, world) in
+            [("specimen", specimen()), ("crowd", crowd(8, 20)), ("fleet", crowd(64, 4))]
+        {
+            let report = world.report();
+            std::fs::write(format!("{folder}/{name}.html"), html::page(&report)).unwrap();
+            std::fs::write(format!("{folder}/{name}.txt"), text::text(&report, 80, false)).unwrap();
+            std::fs::write(format!("{folder}/{name}.ansi"), text::text(&report, 80, true)).unwrap();
+            if name == "specimen" {
+                for it in figures(&report) {
+                    for (theme, key) in [(Theme::Light, "light"), (Theme::Dark, "dark")] {
+                        let size = it.figure.natural_size();
+                        let png = render(it.figure, size, theme, Format::Png { scale: 2 }).unwrap();
+                        std::fs::write(format!("{folder}/{}-{key}.png", it.id), png).unwrap();
+                        let svg = render(it.figure, size, theme, Format::Svg).unwrap();
+                        std::fs::write(format!("{folder}/{}-{key}.svg", it.id), svg).unwrap();
+                    }
+                }
+            }
+        }
     }
 }

@@ -1,11 +1,24 @@
 //! Pictures: figure data in, SVG or PNG bytes out. The only place that knows plotters.
 
+mod burst_histogram;
+mod canvas;
+mod demand_cv;
+mod duty_bars;
+mod memory_bars;
+mod pixels;
+mod scale;
 pub mod theme;
+mod timeline;
+mod vectors;
 
 use crate::report::Report;
 use crate::report::block::Block;
 use crate::report::figure::Figure;
+use crate::report::plot::canvas::Canvas;
 use crate::report::plot::theme::Theme;
+use plotters::prelude::DrawingBackend;
+use plotters::style::FontStyle;
+use std::sync::OnceLock;
 
 /// What kind of picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,12 +88,56 @@ fn collect<'a>(blocks: &'a [Block], found: &mut Vec<NamedFigure<'a>>) {
 }
 
 /// Draws a figure; `size` is in logical pixels, see [`Figure::natural_size`].
+///
+/// Errors: [`PlotError::Size`] below 80 or above 8000 pixels a side.
 pub fn render(
     figure: &Figure,
     size: (u32, u32),
     theme: Theme,
     format: Format,
 ) -> Result<Vec<u8>, PlotError> {
-    let _ = (figure, theme, format);
-    Err(PlotError::Size { width: size.0, height: size.1 })
+    if ![size.0, size.1].iter().all(|it| (80..=8000).contains(it)) {
+        return Err(PlotError::Size { width: size.0, height: size.1 });
+    }
+    load_font()?;
+    match format {
+        Format::Svg => vectors::svg(figure, size, theme).map(String::into_bytes),
+        Format::Png { scale } => pixels::png(figure, size, theme, scale.clamp(1, 4)),
+    }
+}
+
+/// The picture as an element of a page, which gives it its hues; `key` starts the ids inside it.
+pub(crate) fn embedded_svg(figure: &Figure, key: &str, alt: &str) -> Result<String, PlotError> {
+    load_font()?;
+    vectors::embedded(figure, key, alt)
+}
+
+/// Gives plotters the one font that it measures and prints with.
+fn load_font() -> Result<(), PlotError> {
+    static LOADED: OnceLock<bool> = OnceLock::new();
+    let is_loaded = LOADED.get_or_init(|| {
+        let font = epaint_default_fonts::UBUNTU_LIGHT;
+        plotters::style::register_font("sans-serif", FontStyle::Normal, font).is_ok()
+    });
+    if *is_loaded { Ok(()) } else { Err(PlotError::Font) }
+}
+
+/// Draws on any backend; names that were shortened come back with the full ones.
+fn draw<B: DrawingBackend>(
+    figure: &Figure,
+    mut canvas: Canvas<'_, B>,
+    size: (u32, u32),
+) -> Result<Vec<(String, String)>, PlotError> {
+    let size = (f64::from(size.0), f64::from(size.1));
+    canvas.clear()?;
+    match figure {
+        Figure::Timeline(it) => timeline::draw(&mut canvas, it, size),
+        Figure::DutyBars(it) => duty_bars::draw(&mut canvas, it, size),
+        Figure::DemandCv(it) => demand_cv::draw(&mut canvas, it, size),
+        Figure::BurstHistogram(it) => burst_histogram::draw(&mut canvas, it, size),
+        Figure::MemoryBars { bars, total_bytes } => {
+            memory_bars::draw(&mut canvas, bars, *total_bytes, size)
+        }
+    }?;
+    Ok(canvas.into_shortened())
 }

@@ -4,3 +4,40 @@ pub mod csv;
 pub mod html;
 pub mod json;
 pub mod text;
+
+use crate::recommender::suitability::SharingWord;
+use crate::report::block::{Cell, Table};
+
+/// Distinct reasons for missing values of a table, in order; at most `most`, then how many more.
+fn reasons(table: &Table, most: usize) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for cell in table.rows.iter().flatten() {
+        if let Cell::Missing(reason) = cell {
+            let reason = reason.trim_end_matches('.').to_owned();
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+    }
+    let more = reasons.len().saturating_sub(most);
+    reasons.truncate(most);
+    if more > 0 {
+        reasons.push(format!("{more} other reasons"));
+    }
+    reasons
+}
+
+/// Name of a word in style sheets and for marks; `None` stands for what was not judged.
+fn word_key(word: Option<SharingWord>) -> &'static str {
+    match word {
+        Some(SharingWord::SharesWell) => "well",
+        Some(SharingWord::SharesWithCare) => "care",
+        Some(SharingWord::DoNotShare) => "no",
+        Some(SharingWord::CannotTell) | None => "unknown",
+    }
+}
+
+/// The words that people read.
+fn word_text(word: Option<SharingWord>) -> &'static str {
+    word.map_or("not judged", SharingWord::as_words)
+}

@@ -1,0 +1,242 @@
+//! A drawing area with sub-pixel coordinates, roles for colours and a few kinds of marks.
+
+use crate::report::plot::PlotError;
+use crate::report::plot::theme::{Role, Theme};
+use crate::report::wording::shorten;
+use plotters::coord::Shift;
+use plotters::prelude::{
+    Circle, Color, DrawingArea, DrawingBackend, IntoTextStyle, PathElement, Polygon, RGBColor,
+    Rectangle, ShapeStyle, Text,
+};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{FontFamily, FontStyle};
+use unicode_width::UnicodeWidthStr;
+
+/// Size that plotters calls a font of one pixel per em.
+const PLOTTERS_PER_EM: f64 = 1.24;
+
+/// The built-in font is drawn this much larger than asked for, by its line height.
+const PIXEL_FONT_RATIO: f64 = 0.904;
+
+/// A typical letter is this wide, in em; wider than most, so that words never collide.
+const LETTER_EM: f64 = 0.56;
+
+/// What the marks become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// Elements of an SVG.
+    Vector,
+    /// Pixels of an image.
+    Pixels,
+}
+
+/// A point, in logical pixels from the upper left corner.
+pub(crate) type Point = (f64, f64);
+
+/// How words look.
+#[derive(Clone, Copy)]
+pub(crate) struct Lettering {
+    /// Height of an em, in logical pixels.
+    pub size: f64,
+    /// Colour.
+    pub role: Role,
+    /// Whether the letters are strong.
+    pub is_bold: bool,
+    /// Which end of the words stands at the point.
+    pub anchor: HPos,
+}
+
+impl Lettering {
+    /// Names of rows and panels.
+    pub(crate) const LABEL: Self =
+        Self { size: 12.5, role: Role::Ink, is_bold: true, anchor: HPos::Left };
+    /// Numbers at axes.
+    pub(crate) const TICK: Self =
+        Self { size: 11.5, role: Role::Muted, is_bold: false, anchor: HPos::Right };
+    /// Remarks and legends.
+    pub(crate) const NOTE: Self =
+        Self { size: 11.5, role: Role::Muted, is_bold: false, anchor: HPos::Left };
+
+    /// The same with the other end at the point.
+    pub(crate) const fn anchored(self, anchor: HPos) -> Self {
+        Self { anchor, ..self }
+    }
+
+    /// The same in another colour.
+    pub(crate) const fn coloured(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+}
+
+/// A drawing area with sub-pixel coordinates.
+pub(crate) struct Canvas<'a, B: DrawingBackend> {
+    area: &'a DrawingArea<B, Shift>,
+    factor: f64,
+    theme: Theme,
+    medium: Medium,
+    shortened: Vec<(String, String)>,
+}
+
+impl<'a, B: DrawingBackend> Canvas<'a, B> {
+    /// A canvas on which one logical pixel is `factor` pixels of the area.
+    pub(crate) fn new(
+        area: &'a DrawingArea<B, Shift>,
+        factor: f64,
+        theme: Theme,
+        medium: Medium,
+    ) -> Self {
+        Self { area, factor, theme, medium, shortened: Vec::new() }
+    }
+
+    /// Names that were shortened, with the full ones, in the order of drawing.
+    pub(crate) fn into_shortened(self) -> Vec<(String, String)> {
+        self.shortened
+    }
+
+    /// Fills everything with the ground.
+    pub(crate) fn clear(&mut self) -> Result<(), PlotError> {
+        drawn(self.area.fill(&self.colour(Role::Ground)))
+    }
+
+    /// A line through the points.
+    pub(crate) fn line(&mut self, points: &[Point], role: Role, px: f64) -> Result<(), PlotError> {
+        let stroke_width = (px * self.factor).round().max(1.0) as u32;
+        let style = ShapeStyle { color: self.colour(role).to_rgba(), filled: false, stroke_width };
+        drawn(self.area.draw(&PathElement::new(self.device_points(points), style)))
+    }
+
+    /// A line of dashes between two points on one level or one plumb line.
+    pub(crate) fn dashes(
+        &mut self,
+        from: Point,
+        to: Point,
+        role: Role,
+        px: f64,
+    ) -> Result<(), PlotError> {
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        let length = dx.hypot(dy);
+        let mut start = 0.0;
+        while start < length {
+            let at = |way: f64| (from.0 + dx * way / length, from.1 + dy * way / length);
+            self.line(&[at(start), at((start + 4.0).min(length))], role, px)?;
+            start += 7.0;
+        }
+        Ok(())
+    }
+
+    /// A filled shape.
+    pub(crate) fn fill(
+        &mut self,
+        points: &[Point],
+        role: Role,
+        alpha: f64,
+    ) -> Result<(), PlotError> {
+        let style = self.colour(role).mix(alpha).filled();
+        drawn(self.area.draw(&Polygon::new(self.device_points(points), style)))
+    }
+
+    /// A filled rectangle between two opposite corners.
+    pub(crate) fn block(
+        &mut self,
+        corner: Point,
+        opposite: Point,
+        role: Role,
+        alpha: f64,
+    ) -> Result<(), PlotError> {
+        let style = self.colour(role).mix(alpha).filled();
+        let corners = [self.device_point(corner), self.device_point(opposite)];
+        drawn(self.area.draw(&Rectangle::new(corners, style)))
+    }
+
+    /// A filled disc.
+    pub(crate) fn disc(&mut self, centre: Point, px: f64, role: Role) -> Result<(), PlotError> {
+        let radius = (px * self.factor).round().max(1.0) as i32;
+        let style = self.colour(role).filled();
+        drawn(self.area.draw(&Circle::new(self.device_point(centre), radius, style)))
+    }
+
+    /// Words with their baseline at the point.
+    pub(crate) fn words(
+        &mut self,
+        at: Point,
+        text: &str,
+        look: Lettering,
+    ) -> Result<(), PlotError> {
+        let em = look.size * self.factor;
+        let style = if look.is_bold { FontStyle::Bold } else { FontStyle::Normal };
+        let (size, lift) = match self.medium {
+            Medium::Vector => (em * PLOTTERS_PER_EM, 0.0),
+            Medium::Pixels => {
+                let size = em * PLOTTERS_PER_EM * PIXEL_FONT_RATIO;
+                (size, size / 2.0)
+            }
+        };
+        let font = (FontFamily::SansSerif, size, style).into_text_style(self.area);
+        let colour = self.colour(look.role);
+        let font = font.pos(Pos::new(look.anchor, VPos::Top)).color(&colour);
+        // The built-in font has one thin weight: pixels get it by printing side by side.
+        let copies = match (self.medium, look.is_bold) {
+            (Medium::Vector, _) => 1,
+            (Medium::Pixels, false) => 2,
+            (Medium::Pixels, true) => 4,
+        };
+        let (x, y) = (at.0 * self.factor, at.1 * self.factor - lift);
+        for copy in 0..copies {
+            let x = x.round() as i32 + copy * (self.factor / 4.0).round().max(1.0) as i32 / 2;
+            drawn(self.area.draw(&Text::new(text, (x, y.round() as i32), font.clone())))?;
+        }
+        Ok(())
+    }
+
+    /// A name in at most `px` logical pixels; the full one is kept for a tooltip.
+    pub(crate) fn name(
+        &mut self,
+        at: Point,
+        name: &str,
+        px: f64,
+        look: Lettering,
+    ) -> Result<(), PlotError> {
+        let short = fitted(name, px, look.size);
+        self.words(at, &short, look)?;
+        if short != name {
+            self.shortened.push((short, name.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn colour(&self, role: Role) -> RGBColor {
+        let (red, green, blue) = role.rgb(self.theme);
+        RGBColor(red, green, blue)
+    }
+
+    fn device_point(&self, at: Point) -> (i32, i32) {
+        ((at.0 * self.factor).round() as i32, (at.1 * self.factor).round() as i32)
+    }
+
+    fn device_points(&self, points: &[Point]) -> Vec<(i32, i32)> {
+        points.iter().map(|it| self.device_point(*it)).collect()
+    }
+}
+
+fn drawn<T, E: std::error::Error + Send + Sync>(
+    result: Result<T, plotters::drawing::DrawingAreaErrorKind<E>>,
+) -> Result<T, PlotError> {
+    result.map_err(|it| PlotError::Draw { message: it.to_string() })
+}
+
+/// About how wide the words are, in logical pixels; rather too much than too little.
+pub(crate) fn width_of(text: &str, size: f64) -> f64 {
+    text.width() as f64 * LETTER_EM * size
+}
+
+/// The name, shortened to so many logical pixels.
+pub(crate) fn fitted(name: &str, px: f64, size: f64) -> String {
+    let most = (px / (LETTER_EM * size)).floor().max(3.0) as usize;
+    let mut short = shorten(name, most);
+    let mut letters = most;
+    while width_of(&short, size) > px && letters > 3 {
+        letters -= 1;
+        short = shorten(name, letters);
+    }
+    short
+}

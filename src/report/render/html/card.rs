@@ -1,0 +1,110 @@
+//! Verdicts as HTML: cards, badges and the tally.
+
+use crate::recommender::suitability::SharingWord;
+use crate::report::block::{Cell, VerdictCard};
+use crate::report::render::{word_key, word_text};
+use crate::report::wording::{capitalised, shorten};
+use maud::{Markup, html};
+
+/// Longest name in the head of a card, in characters.
+const LONGEST_NAME: usize = 48;
+
+/// The verdict on one device.
+pub(super) fn verdict(card: &VerdictCard) -> Markup {
+    let (first, others) = match card.reasons.split_first() {
+        Some((first, others)) => (Some(first), others),
+        None => (None, [].as_slice()),
+    };
+    html! {
+        article class={ "card " (word_key(card.word)) } {
+            div.head {
+                (mark(card.word))
+                div.who {
+                    p.word { (capitalised(word_text(card.word))) }
+                    h3 title=[long(&card.name)] {
+                        (shorten(&card.name, LONGEST_NAME))
+                        @if let Some(model) = &card.model { " " span.model { (model) } }
+                    }
+                }
+                @if let Some(confidence) = card.confidence { (sureness(confidence)) }
+            }
+            @if let Some(first) = first { p.reason { (first) } }
+            @if !others.is_empty() { ul.reasons { @for it in others { li { (it) } } } }
+            dl.facts { @for (name, value) in &card.facts { (fact(name, value)) } }
+            @if !card.caveats.is_empty() {
+                ul.notes { @for it in &card.caveats { li { (it) } } }
+            }
+        }
+    }
+}
+
+fn long(name: &str) -> Option<&str> {
+    (name.chars().count() > LONGEST_NAME).then_some(name)
+}
+
+fn sureness(confidence: f64) -> Markup {
+    html! {
+        div.sure {
+            span.number { (format!("{confidence:.2}")) }
+            span.meter aria-hidden="true" {
+                span style={ "width:" (format!("{:.0}", 100.0 * confidence)) "%" } {}
+            }
+            span.of { "confidence" }
+        }
+    }
+}
+
+fn fact(name: &str, value: &Cell) -> Markup {
+    html! {
+        div {
+            dt { (name) }
+            @match value {
+                Cell::Missing(reason) => { dd { span.none { "—" } } dd.why { (reason) } }
+                other => { dd { (other.plain()) } }
+            }
+        }
+    }
+}
+
+/// The word as a small badge.
+pub(super) fn badge(word: SharingWord) -> Markup {
+    html! {
+        span class={ "badge " (word_key(Some(word))) } { (mark(Some(word))) (word.as_words()) }
+    }
+}
+
+/// A mark that differs in form, not only in colour.
+fn mark(word: Option<SharingWord>) -> Markup {
+    let strokes = match word {
+        Some(SharingWord::SharesWell) => "M6.5 12.5l3.6 3.6 7.4-8.2",
+        Some(SharingWord::SharesWithCare) => "M12 6.5v7M12 17v.6",
+        Some(SharingWord::DoNotShare) => "M7.6 7.6l8.8 8.8M16.4 7.6l-8.8 8.8",
+        Some(SharingWord::CannotTell) | None => {
+            "M9.2 9.4a2.9 2.9 0 1 1 4.2 2.6c-1 .5-1.4 1.1-1.4 2.1M12 17.3v.5"
+        }
+    };
+    html! {
+        svg.mark viewBox="0 0 24 24" aria-hidden="true" {
+            circle cx="12" cy="12" r="12" {}
+            path d=(strokes) {}
+        }
+    }
+}
+
+/// How many devices got which word, as one bar and in numbers.
+pub(super) fn tally(tally: &[(SharingWord, usize)]) -> Markup {
+    html! {
+        div.tally {
+            div.bar aria-hidden="true" {
+                @for (word, number) in tally {
+                    span class=(word_key(Some(*word))) style={ "flex-grow:" (number) } {}
+                }
+            }
+            ul {
+                @for (word, number) in tally {
+                    li class=(word_key(Some(*word))) { (mark(Some(*word))) b { (number) } " " (word.as_words()) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Tables as HTML.
+
+use crate::report::block::{Align, Cell, Column, Table};
+use crate::report::render::html::card::badge;
+use crate::report::render::reasons;
+use crate::report::wording::shorten;
+use maud::{Markup, html};
+
+/// Longest name in a cell, in characters.
+const LONGEST_NAME: usize = 40;
+
+/// Words up to this long stay in one line, in characters.
+const SHORT: usize = 22;
+
+/// So many reasons for missing values are told below a table; all are in the cells.
+const MOST_REASONS: usize = 4;
+
+/// A table with its heading, and why values are missing.
+pub(super) fn table(table: &Table) -> Markup {
+    let reasons = reasons(table, MOST_REASONS);
+    html! {
+        div.table {
+            div.scroll tabindex="0" role="region" aria-label=(table.caption) {
+                table {
+                    caption { (table.caption) }
+                    thead { tr { @for column in &table.columns { (head(column)) } } }
+                    tbody {
+                        @for row in &table.rows {
+                            tr {
+                                @for (position, (column, value)) in
+                                    table.columns.iter().zip(row).enumerate() {
+                                    (cell(column, value, position == 0))
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if !reasons.is_empty() {
+                p.reasons { "— stands for no value: " (reasons.join("; ")) "." }
+            }
+        }
+    }
+}
+
+fn side(column: &Column) -> Option<&'static str> {
+    (column.align == Align::Right).then_some("right")
+}
+
+fn head(column: &Column) -> Markup {
+    html! {
+        th scope="col" class=[side(column)] {
+            (column.title)
+        }
+    }
+}
+
+fn cell(column: &Column, value: &Cell, is_first: bool) -> Markup {
+    let inside = inside(value);
+    match is_first {
+        true => html! { th scope="row" class=[side(column)] { (inside) } },
+        false => html! { td class=[side(column)] { (inside) } },
+    }
+}
+
+fn inside(value: &Cell) -> Markup {
+    match value {
+        Cell::Missing(reason) => html! {
+            span.none title=(reason) { "—" span.unseen { " no value: " (reason) } }
+        },
+        Cell::Word(word) => badge(*word),
+        Cell::Name(name) if name.chars().count() > LONGEST_NAME => html! {
+            span title=(name) { (shorten(name, LONGEST_NAME)) }
+        },
+        Cell::Confidence(confidence) => html! {
+            span.confidence {
+                span.meter aria-hidden="true" {
+                    span style={ "width:" (format!("{:.0}", 100.0 * confidence)) "%" } {}
+                }
+                (value.plain())
+            }
+        },
+        Cell::Name(text) | Cell::Text(text) if text.chars().count() <= SHORT => html! {
+            span.short { (text) }
+        },
+        other => html! { (other.plain()) },
+    }
+}

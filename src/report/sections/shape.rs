@@ -1,0 +1,295 @@
+//! The shape of each load: how long it is full, how bursts and gaps lie, at which scales it varies.
+
+use crate::analysis::findings::{BurstProfile, Lengths, ResolutionVerdict, SubjectFindings};
+use crate::domain::metric::Metric;
+use crate::domain::units::Seconds;
+use crate::report::ReportInput;
+use crate::report::block::{Block, Cell, Column, Table};
+use crate::report::cells::{
+    count, missing, number_or, numbers, percent, percent_or, seconds_or, words,
+};
+use crate::report::figure::{CvCurve, DutyBar, Figure, HistogramPanel, SeriesColour};
+use crate::report::sections::{Section, device_heading, folded_after_many, title};
+use crate::report::view::{DeviceView, NO_PROFILE, devices, profile, why_no_bursts};
+use crate::report::wording::{clean, percent as in_percent, sentence};
+use std::collections::BTreeSet;
+
+/// So many subjects are drawn as bars, as curves and as histograms.
+const MOST_BARS: usize = 8;
+const MOST_CURVES: usize = 6;
+const MOST_HISTOGRAMS: usize = 3;
+
+/// Shapes.
+pub(super) struct Shape;
+
+impl Section for Shape {
+    fn id(&self) -> &'static str {
+        "shape"
+    }
+
+    fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
+        let devices = devices(input);
+        if devices.is_empty() {
+            return Vec::new();
+        }
+        let why = "Two loads of one mean can share very differently. A load that is spread evenly \
+                   leaves room at any moment; one that takes the whole device in bursts makes \
+                   everyone else wait for as long as a burst lasts.";
+        let mut blocks =
+            vec![title(self, "Why: the shape, not the average"), Block::Text(why.to_owned())];
+        for (position, device) in devices.iter().enumerate() {
+            let mut mine = vec![device_heading(self, &device.slug, &device.name)];
+            mine.extend(of_device(device));
+            let summary = format!("{}: shape", device.name);
+            blocks.extend(folded_after_many(position, &summary, mine));
+        }
+        blocks
+    }
+}
+
+/// A subject with its profile and its colour.
+type Shaped<'a> = (&'a SubjectFindings, &'a BurstProfile, SeriesColour);
+
+fn of_device(device: &DeviceView<'_>) -> Vec<Block> {
+    let own = device.own.into_iter().map(|it| (it, SeriesColour::Device));
+    let residents = device.residents.iter().enumerate();
+    let everyone = own.chain(residents.map(|(rank, it)| (*it, SeriesColour::Resident(rank))));
+    let shaped: Vec<Shaped<'_>> =
+        everyone.filter_map(|(it, colour)| Some((it, profile(it)?, colour))).collect();
+    if shaped.is_empty() {
+        return vec![Block::Text(format!(
+            "No activity metric was recorded for {} or for anything on it, so nothing can be said \
+             about its shape.",
+            device.name
+        ))];
+    }
+    let mut blocks: Vec<Block> = device.own.and_then(resolution).into_iter().collect();
+    blocks.extend([duty_bars(device, &shaped), demand_cv(device, &shaped)].into_iter().flatten());
+    blocks.extend(histogram(device, &shaped));
+    blocks.push(Block::Table(levels(device, &shaped)));
+    blocks.extend(lengths(device, &shaped).map(Block::Table));
+    blocks
+}
+
+/// What the sampling allows to be said about the device.
+fn resolution(subject: &SubjectFindings) -> Option<Block> {
+    let resolution = &profile(subject)?.resolution;
+    let mut text = sentence(&resolution.sentence);
+    if let Some(interval) = resolution.needed_interval_s {
+        text.push_str(&format!(" Sampling every {} would settle it.", Seconds(interval)));
+    }
+    Some(Block::Text(text))
+}
+
+fn duty_bars(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
+    let bar = |(subject, profile, _): &Shaped<'_>| DutyBar {
+        name: clean(&subject.label),
+        duty: profile.duty,
+        mean_ratio: profile.mean_ratio,
+    };
+    let bars: Vec<DutyBar> = shaped.iter().take(MOST_BARS).map(bar).collect();
+    let fullest = bars.iter().max_by(|a, b| a.duty.at_95_pct.total_cmp(&b.duty.at_95_pct))?;
+    let (name, full) = (&fullest.name, in_percent(fullest.duty.at_95_pct));
+    let see = if fullest.duty.at_95_pct > 0.0 {
+        let mean = in_percent(fullest.mean_ratio);
+        let hides = if fullest.mean_ratio < 0.6 { ", which hides it" } else { "" };
+        format!("{name} fills the device for {full} of the time; its mean is {mean}{hides}.")
+    } else {
+        "Nobody fills the device: a newcomer would find room at any moment.".to_owned()
+    };
+    Some(Block::Figure {
+        id: format!("duty-{}", device.slug),
+        caption: format!("How much of the time each load is at or above a level. {see}"),
+        alt: format!("Bars of the share of time at 5, 50 and 95 % on {}. {see}", device.name),
+        figure: Figure::DutyBars(bars),
+    })
+}
+
+fn demand_cv(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
+    let curves: Vec<CvCurve> = shaped
+        .iter()
+        .filter(|it| it.1.demand_cv.len() > 1)
+        .take(MOST_CURVES)
+        .map(|(subject, profile, colour)| CvCurve {
+            name: clean(&subject.label),
+            colour: *colour,
+            points: profile.demand_cv.clone(),
+        })
+        .collect();
+    let first = |it: &CvCurve| it.points.first().copied();
+    let wildest = curves.iter().max_by(|a, b| {
+        let height = |it: &CvCurve| first(it).map_or(0.0, |it| it.value);
+        height(a).total_cmp(&height(b))
+    })?;
+    let (start, end) = (first(wildest)?, wildest.points.last()?);
+    let see = if start.value < 0.4 {
+        "All curves lie low: demand hardly varies at any scale.".to_owned()
+    } else {
+        format!(
+            "{} varies by {:.2} times its mean within {}, and by {:.2} within {}.",
+            wildest.name,
+            start.value,
+            Seconds(start.scale_s),
+            end.value,
+            Seconds(end.scale_s)
+        )
+    };
+    Some(Block::Figure {
+        id: format!("demand-cv-{}", device.slug),
+        caption: format!("The longer a curve stays high, the longer a neighbour waits. {see}"),
+        alt: format!("Variation of demand over averaging windows on {}. {see}", device.name),
+        figure: Figure::DemandCv(curves),
+    })
+}
+
+fn histogram(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
+    let panels: Vec<HistogramPanel> = shaped
+        .iter()
+        .filter_map(|(subject, profile, colour)| {
+            let bursts = profile.bursts.as_ref()?;
+            bursts.histogram.iter().any(|it| it.count > 0).then(|| HistogramPanel {
+                name: clean(&subject.label),
+                colour: *colour,
+                bins: bursts.histogram.clone(),
+                p50_s: bursts.burst_lengths.p50_s,
+                window_s: profile.window_s,
+            })
+        })
+        .take(MOST_HISTOGRAMS)
+        .collect();
+    let first = panels.first()?;
+    let see = match first.p50_s {
+        Some(median) => {
+            format!("Half of the bursts of {} last {} or less.", first.name, Seconds(median))
+        }
+        None => format!("All bursts of {} are cut off by the recording's ends.", first.name),
+    };
+    let window = Seconds(first.window_s);
+    Some(Block::Figure {
+        id: format!("burst-lengths-{}", device.slug),
+        caption: format!(
+            "{see} What is shorter than one sample of {window} cannot be seen (grey)."
+        ),
+        alt: format!("Histogram of burst lengths on {}. {see}", device.name),
+        figure: Figure::BurstHistogram(panels),
+    })
+}
+
+fn levels(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Table {
+    // What is the same in every row is said once, above the table.
+    let metrics: BTreeSet<Metric> = shaped.iter().map(|it| it.1.metric).collect();
+    let (by, is_mixed) = match metrics.first() {
+        Some(only) if metrics.len() == 1 => (format!(", by {}", only.spec().label), false),
+        _ => (String::new(), true),
+    };
+    let mut columns = vec![
+        words("Load"),
+        numbers("Mean"),
+        numbers("≥ 5 %"),
+        numbers("≥ 50 %"),
+        numbers("≥ 95 %"),
+        numbers("Peak to mean"),
+        numbers("Demand CV"),
+        numbers("Blur index"),
+        numbers("Period"),
+        numbers("Regimes"),
+    ];
+    if is_mixed {
+        columns.push(words("Measured by"));
+    }
+    Table {
+        caption: format!("Level and rhythm of each load on {}{by}", device.name),
+        rows: device.everyone().map(|it| level_row(it, columns.len())).collect(),
+        columns,
+    }
+}
+
+fn level_row(subject: &SubjectFindings, columns: usize) -> Vec<Cell> {
+    let mut row = vec![Cell::Name(clean(&subject.label))];
+    match profile(subject) {
+        None => row.extend((1..columns).map(|_| missing(NO_PROFILE))),
+        Some(it) => {
+            let variation = it.demand_cv.first().map(|it| it.value);
+            row.extend([
+                percent(it.mean_ratio),
+                percent(it.duty.at_5_pct),
+                percent(it.duty.at_50_pct),
+                percent(it.duty.at_95_pct),
+                number_or(it.peak_to_mean, 1, "the mean is zero"),
+                number_or(variation, 2, "too few samples for a variation"),
+                number_or(it.blur_index, 2, "no blur index for a trace that hardly moves"),
+                seconds_or(it.period.map(|it| it.period_s), "no rhythm stands out"),
+                count(it.regimes.len() as u64),
+                Cell::Text(it.metric.spec().label.to_owned()),
+            ]);
+            row.truncate(columns);
+        }
+    }
+    row
+}
+
+/// Bursts and gaps; `None` when nobody has any.
+fn lengths(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Table> {
+    let has_lengths =
+        |it: &BurstProfile| it.bursts.is_some() || it.resolution.estimated_burst.is_some();
+    shaped.iter().any(|it| has_lengths(it.1)).then(|| Table {
+        caption: format!("Bursts and gaps on {}", device.name),
+        columns: length_columns(),
+        rows: device.everyone().map(length_row).collect(),
+    })
+}
+
+fn length_columns() -> Vec<Column> {
+    vec![
+        words("Load"),
+        numbers("Bursts"),
+        numbers("Median"),
+        numbers("90th pct"),
+        numbers("Longest"),
+        numbers("Gap median"),
+        numbers("Gap longest"),
+        numbers("Height"),
+        words("Lengths are"),
+    ]
+}
+
+fn length_row(subject: &SubjectFindings) -> Vec<Cell> {
+    let profile = profile(subject);
+    let bursts = profile.and_then(|it| it.bursts.as_ref());
+    let reason = why_no_bursts(subject.whole());
+    let cut_off =
+        if bursts.is_some() { "all are cut off by the recording's ends" } else { &reason };
+    let burst = |of: fn(&Lengths) -> Option<f64>| bursts.and_then(|it| of(&it.burst_lengths));
+    let gap = |of: fn(&Lengths) -> Option<f64>| bursts.and_then(|it| of(&it.gap_lengths));
+    let estimate = profile.and_then(|it| it.resolution.estimated_burst);
+    vec![
+        Cell::Name(clean(&subject.label)),
+        bursts.map_or_else(|| missing(&reason), |it| count(it.burst_lengths.count)),
+        match estimate {
+            Some(it) => Cell::Quantity(format!("≈ {}", Seconds(it.about_s))),
+            None => seconds_or(burst(|it| it.p50_s), cut_off),
+        },
+        seconds_or(burst(|it| it.p90_s), cut_off),
+        seconds_or(burst(|it| it.max_s), cut_off),
+        seconds_or(gap(|it| it.p50_s), cut_off),
+        seconds_or(gap(|it| it.max_s), cut_off),
+        percent_or(bursts.map(|it| it.height_p50_ratio), &reason),
+        match profile {
+            Some(it) => Cell::Text(reading(it.resolution.verdict).to_owned()),
+            None => missing(NO_PROFILE),
+        },
+    ]
+}
+
+/// How lengths are to be taken, in a few words.
+fn reading(verdict: ResolutionVerdict) -> &'static str {
+    match verdict {
+        ResolutionVerdict::Constant => "constant load",
+        ResolutionVerdict::Resolved => "as measured",
+        ResolutionVerdict::PartlyResolved => "upper limits",
+        ResolutionVerdict::ShorterThanWindow => "estimated",
+        ResolutionVerdict::SteadyAtThisScale => "steady load",
+        ResolutionVerdict::Sparse => "unknown: sparse samples",
+        ResolutionVerdict::TooFewSamples => "unknown: few samples",
+    }
+}

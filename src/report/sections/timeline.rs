@@ -1,0 +1,231 @@
+//! What each device and what lives on it did over time, on one time axis.
+
+use crate::analysis::findings::{SubjectFindings, Timeline, TimelineBin};
+use crate::domain::metric::Metric;
+use crate::domain::time::TimeSpan;
+use crate::domain::units::{MemoryBytes, Seconds};
+use crate::report::ReportInput;
+use crate::report::block::Block;
+use crate::report::figure::{Axis, Figure, RowSeries, SeriesColour, TimelineFigure, TimelineRow};
+use crate::report::sections::{Section, device_heading, folded_after_many, title};
+use crate::report::view::{DeviceView, activity_metric, devices, level, percent_factor, profile};
+use crate::report::wording::{clean, count, percent, span};
+
+/// So many residents get a row, and so many a line in the row of memory.
+const MOST_RESIDENTS: usize = 5;
+/// So many phases are drawn, the longest ones.
+const MOST_PHASES: usize = 24;
+
+/// Timelines.
+pub(super) struct Timelines;
+
+impl Section for Timelines {
+    fn id(&self) -> &'static str {
+        "timeline"
+    }
+
+    fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
+        let devices = devices(input);
+        if devices.is_empty() {
+            return Vec::new();
+        }
+        let mut blocks = vec![title(self, "What happened when")];
+        for (position, device) in devices.iter().enumerate() {
+            let mut mine = vec![device_heading(self, &device.slug, &device.name)];
+            mine.push(picture(input, device));
+            let summary = format!("{}: timeline", device.name);
+            blocks.extend(folded_after_many(position, &summary, mine));
+        }
+        blocks
+    }
+}
+
+fn picture(input: &ReportInput<'_>, device: &DeviceView<'_>) -> Block {
+    let shown: Vec<(usize, &SubjectFindings)> = device
+        .residents
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(_, it)| activity(it).is_some())
+        .take(MOST_RESIDENTS)
+        .collect();
+    let mut rows: Vec<TimelineRow> = device.own.and_then(own_row).into_iter().collect();
+    let own_metric = device.own.and_then(activity_metric);
+    rows.extend(shown.iter().filter_map(|(rank, it)| resident_row(it, *rank, own_metric)));
+    rows.extend(memory_row(device));
+    let Some(whole) = hull(&rows) else {
+        let name = &device.name;
+        return Block::Text(format!(
+            "Neither activity nor memory of {name} was recorded over time."
+        ));
+    };
+    let all = device.residents.iter().filter(|it| activity(it).is_some()).count();
+    let figure = TimelineFigure { span: whole, rows, phases: phases(input, device, whole) };
+    Block::Figure {
+        id: format!("timeline-{}", device.slug),
+        caption: caption(device, &figure, all - shown.len()),
+        alt: format!(
+            "Timeline of {} with {}, {}. {}",
+            device.name,
+            count(shown.len(), "load on it", "loads on it"),
+            span(whole),
+            what_to_see(device)
+        ),
+        figure: Figure::Timeline(figure),
+    }
+}
+
+/// The metric that stands for the activity of a subject, and its picture.
+fn activity(subject: &SubjectFindings) -> Option<(Metric, &Timeline)> {
+    let metric = activity_metric(subject)?;
+    let timeline = subject.timeline(metric)?;
+    (!timeline.bins.is_empty()).then_some((metric, timeline))
+}
+
+fn own_row(subject: &SubjectFindings) -> Option<TimelineRow> {
+    let (metric, timeline) = activity(subject)?;
+    let mut series = vec![percent_series(metric, timeline, SeriesColour::Device, true)];
+    let other = if metric == Metric::SmActive { Metric::GpuUtilization } else { Metric::SmActive };
+    if let Some(second) = subject.timeline(other).filter(|it| !it.bins.is_empty()) {
+        series.push(percent_series(other, second, SeriesColour::DeviceSecond, false));
+    }
+    Some(percent_row(clean(&subject.label), series))
+}
+
+fn resident_row(
+    subject: &SubjectFindings,
+    rank: usize,
+    own_metric: Option<Metric>,
+) -> Option<TimelineRow> {
+    let (metric, timeline) = activity(subject)?;
+    let mut series = percent_series(metric, timeline, SeriesColour::Resident(rank), true);
+    if own_metric == Some(metric) {
+        series.name.clear();
+    }
+    Some(percent_row(clean(&subject.label), vec![series]))
+}
+
+fn percent_row(name: String, series: Vec<RowSeries>) -> TimelineRow {
+    TimelineRow { name, axis: Axis::Percent, top: 100.0, limit: None, series }
+}
+
+fn percent_series(
+    metric: Metric,
+    timeline: &Timeline,
+    colour: SeriesColour,
+    shows_range: bool,
+) -> RowSeries {
+    let factor = percent_factor(metric);
+    let scaled = |it: &TimelineBin| TimelineBin {
+        at: it.at,
+        low: it.low * factor,
+        mean: it.mean * factor,
+        high: it.high * factor,
+    };
+    RowSeries {
+        name: metric.spec().label.to_owned(),
+        colour,
+        shows_range,
+        bin_s: timeline.bin_s,
+        bins: timeline.bins.iter().map(scaled).collect(),
+    }
+}
+
+/// Memory in use by the device and by those residents that use most of it.
+fn memory_row(device: &DeviceView<'_>) -> Option<TimelineRow> {
+    let picture = |subject: &SubjectFindings, name: String, colour: SeriesColour| {
+        let timeline = subject.timeline(Metric::FramebufferUsed)?;
+        let bins = timeline.bins.clone();
+        (!bins.is_empty()).then_some(RowSeries {
+            name,
+            colour,
+            shows_range: false,
+            bin_s: timeline.bin_s,
+            bins,
+        })
+    };
+    let own = device.own.and_then(|it| picture(it, "GPU".to_owned(), SeriesColour::Device));
+    let residents = device
+        .residents
+        .iter()
+        .enumerate()
+        .filter_map(|(rank, it)| picture(it, clean(&it.label), SeriesColour::Resident(rank)));
+    let mut residents: Vec<RowSeries> = residents.collect();
+    residents.sort_by(|a, b| peak(b).total_cmp(&peak(a)));
+    residents.truncate(MOST_RESIDENTS);
+    let series: Vec<RowSeries> = own.into_iter().chain(residents).collect();
+    let highest = series.iter().map(peak).reduce(f64::max)?;
+    let total = device.own.and_then(|it| level(it, Metric::FramebufferTotal)).map(|it| it.max);
+    let limit = total.and_then(|it| Some((it, format!("{} in all", MemoryBytes::from_f64(it)?))));
+    let top = limit.as_ref().map_or(highest, |it| it.0.max(highest)) * 1.06;
+    Some(TimelineRow { name: "Memory".to_owned(), axis: Axis::Bytes, top, limit, series })
+}
+
+fn peak(series: &RowSeries) -> f64 {
+    series.bins.iter().map(|it| it.high).fold(0.0, f64::max)
+}
+
+/// From the first to the last bin of all rows.
+fn hull(rows: &[TimelineRow]) -> Option<TimeSpan> {
+    let series = rows.iter().flat_map(|it| it.series.iter());
+    let spans = series.filter_map(|it| {
+        let last = it.bins.last()?.at.plus_micros((it.bin_s.max(0.0) * 1e6) as i64);
+        Some(TimeSpan::covering(it.bins.first()?.at, last))
+    });
+    spans.reduce(TimeSpan::hull)
+}
+
+/// The longest phases of the device, by start.
+fn phases(
+    input: &ReportInput<'_>,
+    device: &DeviceView<'_>,
+    whole: TimeSpan,
+) -> Vec<(String, TimeSpan)> {
+    let gpu = device.own.and_then(|it| it.subject.gpu());
+    let mut phases: Vec<(String, TimeSpan)> = input
+        .outline
+        .phases
+        .iter()
+        .filter(|it| it.gpu.is_none() || it.gpu.as_ref() == gpu)
+        .filter_map(|it| Some((clean(&it.label), it.span.overlap(whole)?)))
+        .collect();
+    phases.sort_by(|a, b| b.1.seconds().total_cmp(&a.1.seconds()));
+    phases.truncate(MOST_PHASES);
+    phases.sort_by_key(|it| it.1);
+    phases
+}
+
+/// What the device's own trace shows, in one sentence with its numbers.
+fn what_to_see(device: &DeviceView<'_>) -> String {
+    let name = &device.name;
+    let Some(profile) = device.own.and_then(profile) else {
+        return format!("Of {name} itself no activity was recorded.");
+    };
+    let (mean, full) = (percent(profile.mean_ratio), percent(profile.duty.at_95_pct));
+    let variation = profile.demand_cv.first().map(|it| it.value);
+    if profile.duty.at_95_pct >= 0.02 {
+        format!("{name} is at 95 % or more for {full} of the time, at a mean of {mean}.")
+    } else if variation.is_some_and(|it| it < 0.4) {
+        format!("{name} stays close to its mean of {mean} and leaves room at any moment.")
+    } else {
+        let used = percent(profile.duty.at_5_pct);
+        format!("{name} is in use for {used} of the time, at a mean of {mean}; full for {full}.")
+    }
+}
+
+fn caption(device: &DeviceView<'_>, figure: &TimelineFigure, left_out: usize) -> String {
+    let mut parts = vec![what_to_see(device)];
+    let ranged = figure.rows.iter().flat_map(|it| it.series.iter()).find(|it| it.shows_range);
+    if let Some(series) = ranged {
+        parts.push(format!(
+            "Line: mean; darker shade: least to greatest sample within {}; a hole has no samples.",
+            Seconds(series.bin_s)
+        ));
+    }
+    if left_out > 0 {
+        parts.push(format!(
+            "The {MOST_RESIDENTS} most active loads are drawn, {left_out} more are in the tables."
+        ));
+    }
+    parts.join(" ")
+}

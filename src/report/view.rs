@@ -1,0 +1,133 @@
+//! The findings as a report walks them: devices in order, each with what lives on it by activity.
+
+use crate::analysis::findings::{
+    BurstProfile, DeviceFindings, Level, Scope, ScopeFindings, SubjectFindings,
+};
+use crate::domain::ident::Subject;
+use crate::domain::metric::{Metric, Unit};
+use crate::recommender::suitability::Suitability;
+use crate::report::ReportInput;
+use crate::report::wording::{clean, slug};
+
+/// So many devices are shown unfolded.
+pub(crate) const UNFOLDED_DEVICES: usize = 8;
+
+/// A device with what lives on it.
+#[derive(Debug)]
+pub(crate) struct DeviceView<'a> {
+    /// Name for people, cleaned.
+    pub name: String,
+    /// Part of anchors and file names, unique in the report.
+    pub slug: String,
+    /// Product name, cleaned.
+    pub model: Option<String>,
+    /// The device itself; `None` when it has no readings of its own.
+    pub own: Option<&'a SubjectFindings>,
+    /// Instances, processes and tenants, the most active first, those without activity last.
+    pub residents: Vec<&'a SubjectFindings>,
+    /// The verdict over the whole recording; `None` when it was not judged.
+    pub verdict: Option<&'a Suitability>,
+}
+
+impl<'a> DeviceView<'a> {
+    /// The device itself, then its residents.
+    pub(crate) fn everyone(&self) -> impl Iterator<Item = &'a SubjectFindings> + '_ {
+        self.own.into_iter().chain(self.residents.iter().copied())
+    }
+}
+
+/// Every device, in the order of the findings.
+pub(crate) fn devices<'a>(input: &ReportInput<'a>) -> Vec<DeviceView<'a>> {
+    let mut views: Vec<DeviceView<'a>> = Vec::with_capacity(input.findings.devices.len());
+    for device in &input.findings.devices {
+        let mut view = view(input, device);
+        let repeats = views.iter().filter(|it| it.slug == view.slug).count();
+        if repeats > 0 || view.slug.is_empty() {
+            view.slug = format!("device-{}", views.len() + 1);
+        }
+        views.push(view);
+    }
+    views
+}
+
+fn view<'a>(input: &ReportInput<'a>, device: &'a DeviceFindings) -> DeviceView<'a> {
+    let (own, mut residents): (Vec<_>, Vec<_>) =
+        device.subjects.iter().partition(|it| it.subject.is_device());
+    residents.sort_by(|a, b| {
+        let (first, second) = (mean_activity(b), mean_activity(a));
+        let by_activity = first.unwrap_or(-1.0).total_cmp(&second.unwrap_or(-1.0));
+        by_activity.then_with(|| a.subject.cmp(&b.subject))
+    });
+    let name = clean(&device.label);
+    DeviceView {
+        slug: slug(&name),
+        name,
+        model: device.model.as_deref().map(clean),
+        own: own.first().copied(),
+        residents,
+        verdict: verdict(input, &Subject::device(&device.gpu)),
+    }
+}
+
+/// The verdict on a subject over the whole recording; `None` when it was not judged.
+pub(crate) fn verdict<'a>(input: &ReportInput<'a>, subject: &Subject) -> Option<&'a Suitability> {
+    input.suitability.iter().find(|it| it.subject == *subject && it.scope == Scope::Whole)
+}
+
+/// Shape of the activity over the whole recording.
+pub(crate) fn profile(subject: &SubjectFindings) -> Option<&BurstProfile> {
+    subject.whole().and_then(|it| it.profile.as_ref())
+}
+
+/// Level of a metric over the whole recording.
+pub(crate) fn level(subject: &SubjectFindings, metric: Metric) -> Option<Level> {
+    subject.whole().and_then(|it| it.levels.get(&metric).copied())
+}
+
+/// Which metric stands for the activity of a subject; `None` when none was seen.
+pub(crate) fn activity_metric(subject: &SubjectFindings) -> Option<Metric> {
+    if let Some(profile) = profile(subject) {
+        return Some(profile.metric);
+    }
+    let usual = [Metric::SmActive, Metric::GraphicsEngineActive, Metric::GpuUtilization];
+    usual.into_iter().find(|it| subject.timeline(*it).is_some())
+}
+
+fn mean_activity(subject: &SubjectFindings) -> Option<f64> {
+    match profile(subject) {
+        Some(profile) => Some(profile.mean_ratio),
+        None => {
+            let metric = activity_metric(subject)?;
+            level(subject, metric).map(|it| it.mean * percent_factor(metric) / 100.0)
+        }
+    }
+}
+
+/// What turns a value of the metric into percent.
+pub(crate) fn percent_factor(metric: Metric) -> f64 {
+    if metric.spec().unit == Unit::Ratio { 100.0 } else { 1.0 }
+}
+
+/// What kind of subject it is, in one word.
+pub(crate) fn kind(subject: &Subject) -> &'static str {
+    match subject {
+        Subject::Device { .. } => "GPU",
+        Subject::MigInstance { .. } => "MIG instance",
+        Subject::Process { .. } => "process",
+        Subject::Tenant { .. } => "tenant",
+    }
+}
+
+/// Why a subject has no burst profile.
+pub(crate) const NO_PROFILE: &str = "no activity metric was recorded for it";
+
+/// Why there are no burst lengths.
+pub(crate) fn why_no_bursts(scope: Option<&ScopeFindings>) -> String {
+    match scope.and_then(|it| it.profile.as_ref()) {
+        None => NO_PROFILE.to_owned(),
+        Some(profile) => match clean(&profile.resolution.sentence) {
+            it if it == "(no name)" => "the sampling does not show single bursts".to_owned(),
+            it => it,
+        },
+    }
+}

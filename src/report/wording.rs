@@ -1,0 +1,156 @@
+//! How names, times and counts become words that are safe to show.
+
+use crate::domain::time::{TimeSpan, Timestamp};
+use crate::domain::units::Seconds;
+
+/// Longest sentence that a report shows; recordings may carry anything.
+const LONGEST_SENTENCE: usize = 600;
+
+/// The text without control characters, direction marks and other invisible characters.
+///
+/// Names come from processes that anyone may start, so they may try to move the cursor of a
+/// terminal or to turn a line around.
+pub(crate) fn clean(text: &str) -> String {
+    let visible =
+        text.chars().map(|it| if it.is_whitespace() || is_line_end(it) { ' ' } else { it });
+    let mut cleaned = String::with_capacity(text.len().min(LONGEST_SENTENCE));
+    for letter in visible.filter(|it| !is_invisible(*it)) {
+        if letter != ' ' || !cleaned.ends_with(' ') {
+            cleaned.push(letter);
+        }
+    }
+    let cleaned = cleaned.trim();
+    if cleaned.is_empty() { "(no name)".to_owned() } else { cleaned.to_owned() }
+}
+
+fn is_line_end(letter: char) -> bool {
+    matches!(letter, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+fn is_invisible(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFF0}'..='\u{FFFB}'
+            | '\u{E0000}'..='\u{E0FFF}' | '\u{FFFE}' | '\u{FFFF}')
+}
+
+/// A sentence from elsewhere, cleaned and kept to a length that a page can bear.
+pub(crate) fn sentence(text: &str) -> String {
+    shorten(&clean(text), LONGEST_SENTENCE)
+}
+
+/// At most `most` characters; what is left out of the middle becomes `…`.
+///
+/// The end stays because it tells processes apart by their pid.
+pub(crate) fn shorten(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    if length <= most {
+        return text.to_owned();
+    }
+    let tail = most / 3;
+    let head = most.saturating_sub(tail + 1);
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{}…{}", start.trim_end(), end.trim_start())
+}
+
+/// The text as an anchor: lower case letters and digits, the rest as single hyphens.
+pub(crate) fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for letter in text.chars().take(60) {
+        if letter.is_ascii_alphanumeric() {
+            slug.push(letter.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.trim_end_matches('-').to_owned()
+}
+
+/// An instant in UTC, to the second: `2026-11-28 09:00:00 UTC`.
+pub(crate) fn stamp(at: Timestamp) -> String {
+    match jiff::Timestamp::from_microsecond(at.as_micros()) {
+        Ok(it) => it.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+        Err(_) => format!("{} µs after 1970 (UTC)", at.as_micros()),
+    }
+}
+
+/// A span with its length: `2026-11-28 09:00:00 to 21:00:00 UTC (12.0 h)`.
+pub(crate) fn span(span: TimeSpan) -> String {
+    let (from, until) = (stamp(span.from()), stamp(span.until()));
+    let length = Seconds(span.seconds());
+    let starts = from.trim_end_matches(" UTC");
+    match (from.split_once(' '), until.split_once(' ')) {
+        (Some((day, _)), Some((last_day, time))) if day == last_day => {
+            format!("{starts} to {time} ({length})")
+        }
+        _ => format!("{starts} to {until} ({length})"),
+    }
+}
+
+/// A number of things: `1 GPU`, `3 GPUs`.
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}
+
+/// A list in words: `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The text with a capital first letter and a full stop, as a caption needs it.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}
+
+/// The share in percent for a sentence: whole above ten, one digit below, never a false zero.
+pub(crate) fn percent(ratio: f64) -> String {
+    match ratio * 100.0 {
+        it if it != 0.0 && it.abs() < 0.05 => "under 0.1 %".to_owned(),
+        it if it.abs() >= 9.95 || it == 0.0 => format!("{it:.0} %"),
+        it => format!("{it:.1} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_move_the_cursor_or_turn_the_line_around() {
+        let hostile = "\u{1b}[2Jevil\u{202e}gpj.exe\r\n\tnext\u{0}\u{feff}";
+        assert_eq!(clean(hostile), "[2Jevilgpj.exe next");
+        assert_eq!(clean("\u{200b}\u{7f}"), "(no name)");
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_beginning_and_its_pid() {
+        let name = format!("python {} (pid 4242)", "x".repeat(10_000));
+        let short = shorten(&name, 30);
+        assert_eq!(short.chars().count(), 30);
+        assert!(short.starts_with("python x") && short.ends_with("(pid 4242)"), "{short}");
+    }
+
+    #[test]
+    fn times_are_shown_in_utc_and_the_day_is_said_once() {
+        let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
+        let day = TimeSpan::new(at(1_795_856_400), at(1_795_899_600)).unwrap();
+        assert_eq!(span(day), "2026-11-28 09:00:00 to 21:00:00 UTC (12.0 h)");
+        assert!(stamp(Timestamp::from_micros(i64::MAX)).contains("1970"));
+    }
+
+    #[test]
+    fn a_small_share_is_never_shown_as_nothing() {
+        let shown = [0.0, 0.000_01, 0.004, 0.3, 0.999].map(percent);
+        assert_eq!(shown, ["0 %", "under 0.1 %", "0.4 %", "30 %", "100 %"]);
+    }
+}
