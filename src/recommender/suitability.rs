@@ -154,9 +154,14 @@ fn saturation(profile: &BurstProfile, policy: &Policy) -> Option<String> {
 
 fn steady(profile: &BurstProfile, policy: &Policy) -> Judgement {
     let mean = 100.0 * profile.mean_ratio;
-    let sentence = &profile.resolution.sentence;
     if profile.mean_ratio <= policy.roomy_mean_ratio {
-        let reason = format!("steady at {mean:.1} %: {sentence}");
+        let longest = profile.resolution.estimated_burst.map(|it| Seconds(it.high_s));
+        let bursts = longest
+            .map_or(String::new(), |it| format!("; full-device bursts, if any, last at most {it}"));
+        let reason = format!(
+            "steady at {mean:.1} %: windows of {} hardly differ{bursts}",
+            Seconds(profile.window_s)
+        );
         return Judgement::new(SharingWord::SharesWell, 0.95, reason);
     }
     let reason =
