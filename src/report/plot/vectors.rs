@@ -38,8 +38,11 @@ pub(crate) fn svg(figure: &Figure, size: (u32, u32), theme: Theme) -> Result<Str
 pub(crate) fn embedded(figure: &Figure, key: &str, alt: &str) -> Result<String, PlotError> {
     let size = figure.natural_size();
     let (wide, high) = (size.0 * FACTOR, size.1 * FACTOR);
+    // A strip has no words and no circles, so it may be stretched to its place.
+    let is_strip = matches!(figure, Figure::Strip { .. });
+    let stretch = if is_strip { " preserveAspectRatio=\"none\"" } else { "" };
     let frame = format!(
-        "<svg viewBox=\"0 0 {wide} {high}\" role=\"img\" aria-labelledby=\"{key}-alt\">\
+        "<svg viewBox=\"0 0 {wide} {high}\"{stretch} role=\"img\" aria-labelledby=\"{key}-alt\">\
          <title id=\"{key}-alt\">{}</title>",
         escaped(alt)
     );

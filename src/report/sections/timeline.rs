@@ -83,7 +83,7 @@ fn activity(subject: &SubjectFindings) -> Option<(Metric, &Timeline)> {
     (!timeline.bins.is_empty()).then_some((metric, timeline))
 }
 
-fn own_row(subject: &SubjectFindings) -> Option<TimelineRow> {
+pub(super) fn own_row(subject: &SubjectFindings) -> Option<TimelineRow> {
     let (metric, timeline) = activity(subject)?;
     let mut series = vec![percent_series(metric, timeline, SeriesColour::Device, true)];
     let other = if metric == Metric::SmActive { Metric::GpuUtilization } else { Metric::SmActive };

@@ -21,6 +21,8 @@ const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 pub(super) fn figure(pen: &mut Pen, figure: &Figure) {
     match figure {
         Figure::Timeline(it) => timeline(pen, it),
+        // Cards are told in words; the timeline follows.
+        Figure::Strip { .. } => {}
         Figure::DutyBars(bars) => duty(pen, bars),
         Figure::DemandCv(curves) => demand_cv(pen, curves),
         Figure::BurstHistogram(panels) => histogram(pen, panels),
