@@ -30,9 +30,18 @@ pub enum Figure {
     },
 }
 
+/// Empty room around a picture that stands alone, in pixels.
+pub(crate) const MARGIN: u32 = 16;
+
 impl Figure {
-    /// Width and height in pixels at which the picture is easy to read.
+    /// Width and height in pixels at which the picture is easy to read, with its margin.
     pub fn natural_size(&self) -> (u32, u32) {
+        let (width, height) = self.content_size();
+        (width + 2 * MARGIN, height + 2 * MARGIN)
+    }
+
+    /// The same without a margin, for a place that has one.
+    pub(crate) fn content_size(&self) -> (u32, u32) {
         match self {
             Self::Timeline(it) => (960, 64 + 104 * it.rows.len() as u32),
             Self::Strip { .. } => (880, 46),

@@ -9,7 +9,7 @@ use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{bytes_or, missing, number, numbers, words};
 use crate::report::figure::{Figure, MemoryBar, SeriesColour};
 use crate::report::sections::{Section, title};
-use crate::report::view::{DeviceView, UNFOLDED_DEVICES, devices, kind, level};
+use crate::report::view::{DeviceView, UNFOLDED_DEVICES, kind, level, places};
 use crate::report::wording::{clean, count};
 
 /// So many loads are drawn for each device.
@@ -26,7 +26,7 @@ impl Section for Memory {
     }
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
-        let devices = devices(input);
+        let devices = places(input);
         if devices.is_empty() {
             return Vec::new();
         }

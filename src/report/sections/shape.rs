@@ -10,7 +10,7 @@ use crate::report::cells::{
 };
 use crate::report::figure::{CvCurve, DutyBar, Figure, HistogramPanel, SeriesColour};
 use crate::report::sections::{Section, device_heading, folded_after_many, title};
-use crate::report::view::{DeviceView, NO_PROFILE, devices, profile, why_no_bursts};
+use crate::report::view::{DeviceView, NO_PROFILE, places, profile, why_no_bursts};
 use crate::report::wording::{clean, percent as in_percent, sentence};
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ impl Section for Shape {
     }
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
-        let devices = devices(input);
+        let devices = places(input);
         if devices.is_empty() {
             return Vec::new();
         }

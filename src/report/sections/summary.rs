@@ -207,7 +207,7 @@ fn residents(input: &ReportInput<'_>, devices: &[DeviceView<'_>]) -> Vec<Block> 
     let placed = devices
         .iter()
         .flat_map(|device| device.residents.iter().map(move |it| (*it, device.name.as_str())));
-    let unplaced = input.findings.unplaced.iter().map(|it| (it, "unknown"));
+    let unplaced = input.findings.unplaced.iter().map(|it| (it, "no known GPU"));
     let rows: Vec<Vec<Cell>> = placed
         .chain(unplaced)
         .filter_map(|(subject, device)| {
