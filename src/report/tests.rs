@@ -109,7 +109,9 @@ fn a_hostile_name_is_shown_as_it_reads_and_does_nothing() {
 
 #[test]
 fn a_name_of_ten_thousand_letters_leaves_the_page_small() {
-    let report = specimen().report();
+    let mut world = specimen();
+    world.findings.devices[1].subjects[1].label.push_str(&"x".repeat(10_000));
+    let report = world.report();
     assert!(page(&report).len() < 700_000);
     assert!(!text(&report, 80, false).contains(&"x".repeat(100)));
 }

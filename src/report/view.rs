@@ -7,7 +7,7 @@ use crate::domain::ident::Subject;
 use crate::domain::metric::{Metric, Unit};
 use crate::recommender::suitability::Suitability;
 use crate::report::ReportInput;
-use crate::report::wording::{clean, slug};
+use crate::report::wording::{clean, name, slug};
 
 /// So many devices are shown unfolded.
 pub(crate) const UNFOLDED_DEVICES: usize = 8;
@@ -81,7 +81,7 @@ fn by_activity<'a>(
 fn view<'a>(input: &ReportInput<'a>, device: &'a DeviceFindings) -> DeviceView<'a> {
     let (own, residents): (Vec<_>, Vec<_>) =
         device.subjects.iter().partition(|it| it.subject.is_device());
-    let name = clean(&device.label);
+    let name = name(&device.label);
     DeviceView {
         slug: slug(&name),
         name,
