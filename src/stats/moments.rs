@@ -1,5 +1,8 @@
 //! Count, mean, variance and extremes as one small state that can be merged.
 
+/// Values that are summed before they are merged: they stay in the nearest cache.
+const BLOCK: usize = 1024;
+
 /// What is left of a sample once its order is forgotten, in constant memory.
 ///
 /// Two states merge into the state of both samples together, so a long recording may be read in
@@ -18,13 +21,27 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// The state after every value of a slice, taken in order.
+    /// The state after every value of a slice.
+    ///
+    /// Two passes over one block after the other, which are then merged: as exact as taking the
+    /// values one by one, and without a division for each.
     pub fn of(values: &[f64]) -> Self {
         let mut moments = Self::default();
-        for &value in values {
-            moments.insert(value);
+        for block in values.chunks(BLOCK) {
+            moments.merge(&Self::of_block(block));
         }
         moments
+    }
+
+    fn of_block(block: &[f64]) -> Self {
+        let mean = block.iter().sum::<f64>() / block.len() as f64;
+        Self {
+            count: block.len() as u64,
+            mean,
+            scatter: block.iter().map(|it| (it - mean) * (it - mean)).sum(),
+            min: block.iter().copied().fold(f64::INFINITY, f64::min),
+            max: block.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        }
     }
 
     /// Takes one more value.
