@@ -3,16 +3,22 @@
 //! `BLESS=1 cargo test --test registries` rewrites `docs/METRICS.md`; look at the difference.
 #![allow(clippy::disallowed_methods, reason = "tests read BLESS")]
 
-use cotenant::domain::metric::{Dialect, MetricSpec, Precision, Scope};
+use cotenant::domain::blind_spot::{BlindSpot, BlindSpotKind};
+use cotenant::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+use cotenant::domain::metric::{Dialect, Metric, MetricSpec, Precision, Scope};
 use cotenant::domain::metric_table::METRICS;
-use cotenant::domain::outline::Outline;
-use cotenant::domain::source::Reading;
+use cotenant::domain::outline::{Device, Outline, Phase};
+use cotenant::domain::sink::{Fact, Sink, SinkError};
+use cotenant::domain::source::{Reading, Source, SourceId};
+use cotenant::domain::time::{SampleInterval, TimeSpan, Timestamp};
 use cotenant::import::IMPORTERS;
 use cotenant::import::mapping::PRESETS;
 use cotenant::recommender::policy::Policy;
 use cotenant::report::sections::SECTIONS;
+use cotenant::storage::{Mode, RecordingWriter};
 use cotenant_scenario::SCENARIOS;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,15 +35,77 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(outcome.expect("the program starts").stdout).expect("UTF-8")
 }
 
-/// A recording of the scenario `demo`, made once.
-fn demo() -> &'static str {
+/// A recording in which every analysis finds something, made once.
+fn example() -> &'static str {
     static MADE: OnceLock<String> = OnceLock::new();
     MADE.get_or_init(|| {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registries-demo");
-        let folder = folder.to_string_lossy().into_owned();
-        printed(&["demo", "-o", &folder]);
-        format!("{folder}/recording")
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registries-example");
+        let mut writer = RecordingWriter::open(&folder, Mode::Replace).expect("a place to write");
+        describe(&mut writer).expect("facts are taken");
+        for second in 0..600 {
+            fill(&mut writer, second).expect("rows are taken");
+        }
+        writer.finish().expect("the recording is written");
+        folder.to_string_lossy().into_owned()
     })
+}
+
+fn gpu(index: u32) -> Subject {
+    Subject::device(&GpuId::from_index(index))
+}
+
+fn process(pid: u32) -> Subject {
+    Subject::Process { gpu: GpuId::from_index(0), process: ProcessKey { pid, started: None } }
+}
+
+fn instant(second: i64) -> Timestamp {
+    Timestamp::from_micros(1_767_225_600_000_000 + 1_000_000 * second)
+}
+
+fn describe(sink: &mut dyn Sink) -> Result<(), SinkError> {
+    sink.fact(Fact::Source(Source {
+        id: SourceId(0),
+        format: "smi-query".to_owned(),
+        tool: "nvidia-smi".to_owned(),
+        tool_version: None,
+        file: Some("log.csv".to_owned()),
+        asked_interval: SampleInterval::from_micros(1_000_000),
+        clock: "UTC".to_owned(),
+        readings: BTreeMap::from([(Metric::SmActive, Reading::WindowAverage { window: None })]),
+    }))?;
+    sink.fact(Fact::Device(Device { index: Some(0), ..Device::named(GpuId::from_index(0)) }))?;
+    let span = TimeSpan::covering(instant(0), instant(300));
+    sink.fact(Fact::Phase(Phase { label: "first half".to_owned(), span, gpu: None }))?;
+    sink.fact(Fact::BlindSpot(BlindSpot {
+        kind: BlindSpotKind::Gap,
+        subject: Some(gpu(0)),
+        metric: Some(Metric::Power),
+        span: Some(span),
+        detail: "an example".to_owned(),
+        remedy: "none".to_owned(),
+    }))
+}
+
+/// Numbers without a rhythm.
+fn hash(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31).wrapping_mul(0x94d0_49bb_1331_11eb)
+        >> 32
+}
+
+/// A device whose bursts use few SMs, two processes that burst, one device that flickers, a service.
+fn fill(sink: &mut dyn Sink, second: i64) -> Result<(), SinkError> {
+    let (at, source) = (instant(second), SourceId(0));
+    let is_on = second % 30 < 20;
+    let noise = (hash(second.unsigned_abs()) % 31) as f64;
+    let busy = if is_on { 96.0 } else { 2.0 };
+    let few = if is_on { 0.2 } else { 0.01 };
+    let of_device = [(Metric::GpuUtilization, busy), (Metric::SmActive, few)];
+    sink.row(at, &gpu(0), source, &of_device)?;
+    sink.row(at, &gpu(1), source, &[(Metric::GpuUtilization, 15.0 + noise)])?;
+    sink.row(at, &process(1), source, &[(Metric::GpuUtilization, busy - noise / 10.0)])?;
+    sink.row(at, &process(2), source, &[(Metric::GpuUtilization, busy)])?;
+    let service = Subject::Tenant { gpu: None, tenant: TenantId::new("chat") };
+    sink.row(at, &service, source, &[(Metric::LatencyP99, 0.2)])
 }
 
 /// Fails with every name that a page does not have as code.
@@ -258,15 +326,24 @@ fn keys(value: &Value, found: &mut BTreeSet<String>) {
 
 #[test]
 fn the_page_of_the_command_line_explains_every_key_of_the_json_and_every_column_of_the_csv() {
-    let text = printed(&["analyze", demo(), "-o", "json", "--window", "60s..120s"]);
+    let text = printed(&["analyze", example(), "-o", "json", "--window", "60s..120s"]);
     let document: Value = serde_json::from_str(&text).expect("JSON");
     let mut found = BTreeSet::new();
     keys(&document, &mut found);
-    assert!(found.contains("burst_lengths") && found.contains("suitability"), "{found:?}");
+    for key in [
+        "burst_lengths",
+        "utilisation_trap",
+        "gpu_utilization_ratio",
+        "about_s",
+        "lift",
+        "strength",
+    ] {
+        assert!(found.contains(key), "the example has no `{key}`, so the test checks too little");
+    }
     refuse_missing("CLI.md", found.iter().map(String::as_str));
-    let table = printed(&["analyze", demo(), "-o", "csv"]);
+    let table = printed(&["analyze", example(), "-o", "csv"]);
     refuse_missing("CLI.md", table.lines().next().expect("a header").split(','));
-    let export = printed(&["export", demo(), "--to", "csv"]);
+    let export = printed(&["export", example(), "--to", "csv"]);
     let header = export.lines().next().expect("a header").split(',');
     refuse_missing("CLI.md", header.filter(|it| METRICS.iter().all(|spec| spec.key != *it)));
 }
