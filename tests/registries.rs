@@ -201,7 +201,7 @@ fn metrics_page() -> String {
     page.push_str(
         "\n## Names in other tools\n\n\
          A factor stands behind a name whose values are not in our unit.\n\
-         The names that vLLM gives to histograms and counters are read by the importer `prometheus-text` itself.\n\n\
+         Counters and histograms of vLLM count since the server's start; a scrape of them is kept as a blind spot.\n\n\
          | Key | DCGM field | Names |\n|---|---|---|\n",
     );
     for it in METRICS.iter().filter(|it| !it.names.is_empty() || it.dcgm_id.is_some()) {
