@@ -19,6 +19,8 @@ const MAIN_SEGMENT: f64 = 0.8;
 const REGIME_POINTS: usize = 4096;
 /// Shortest regime, in windows.
 const REGIME_WINDOWS: f64 = 5.0;
+/// Regimes whose means differ by less are one: a twentieth of the device changes no decision.
+const REGIME_STEP: f64 = 0.05;
 /// Points that the periodogram is given at most.
 const PERIODOGRAM_POINTS: usize = 20_000;
 
@@ -136,8 +138,26 @@ fn regimes(activity: &Activity<'_>, segments: &[Range<usize>]) -> Vec<Regime> {
             let Some(mean_ratio) = Moments::of(&values[first..end]).mean() else { continue };
             let from = activity.at(segment.start + first);
             let until = activity.at(segment.start + end - 1);
-            regimes.push(Regime { span: TimeSpan::covering(from, until), mean_ratio });
+            let regime = Regime { span: TimeSpan::covering(from, until), mean_ratio };
+            regimes.push((regime, (end - first) as f64));
         }
     }
-    regimes
+    merged(regimes)
+}
+
+/// Neighbours whose means hardly differ become one: a hole or a ripple begins no new regime.
+fn merged(regimes: Vec<(Regime, f64)>) -> Vec<Regime> {
+    let mut merged: Vec<(Regime, f64)> = Vec::new();
+    for (regime, samples) in regimes {
+        match merged.last_mut() {
+            Some((last, weight)) if (last.mean_ratio - regime.mean_ratio).abs() < REGIME_STEP => {
+                let total = *weight + samples;
+                last.mean_ratio += (regime.mean_ratio - last.mean_ratio) * samples / total;
+                last.span = last.span.hull(regime.span);
+                *weight = total;
+            }
+            _ => merged.push((regime, samples)),
+        }
+    }
+    merged.into_iter().map(|it| it.0).collect()
 }

@@ -141,6 +141,9 @@ pub(crate) struct DemoArgs {
     /// Name the shipped scenarios and end
     #[arg(long)]
     pub(crate) list: bool,
+    /// Write only the recording and its truth, no report
+    #[arg(long)]
+    pub(crate) recording_only: bool,
 }
 
 #[derive(Debug, Args)]

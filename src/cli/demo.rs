@@ -12,6 +12,9 @@ use crate::report::render;
 use crate::storage::{Mode, RecordingWriter, StoredRecording};
 use cotenant_scenario::{SCENARIOS, Scenario};
 
+/// Name of the recording inside the demo's folder.
+const RECORDING: &str = "recording";
+
 pub(crate) fn run(arguments: &DemoArgs) -> Result<u8, CliError> {
     if arguments.list {
         let lines: Vec<String> = SCENARIOS.iter().map(|(name, text)| about(name, text)).collect();
@@ -20,7 +23,7 @@ pub(crate) fn run(arguments: &DemoArgs) -> Result<u8, CliError> {
     }
     let scenario = scenario(&arguments.scenario)?;
     let folder = &arguments.output;
-    let recording_path = folder.join("recording");
+    let recording_path = folder.join(RECORDING);
     std::fs::create_dir_all(folder).map_err(|it| CliError::file(folder, "creating", &it))?;
     let mut writer = RecordingWriter::open(&recording_path, Mode::Replace)?;
     let truth =
@@ -29,7 +32,16 @@ pub(crate) fn run(arguments: &DemoArgs) -> Result<u8, CliError> {
     let truth = serde_json::to_string_pretty(&truth)
         .map_err(|it| CliError::failed("cannot write the truth", &it))?;
     output::file(&folder.join("truth.json"), truth.as_bytes())?;
+    if arguments.recording_only {
+        output::info(&format!("wrote {0}/recording and {0}/truth.json", folder.display()));
+        return Ok(0);
+    }
+    report(arguments, &scenario)
+}
 
+fn report(arguments: &DemoArgs, scenario: &Scenario) -> Result<u8, CliError> {
+    let folder = &arguments.output;
+    let recording_path = folder.join(RECORDING);
     let recording = StoredRecording::open(&recording_path)?;
     let results = analyse(&recording, &Question::default(), Policy::default())?;
     let title = format!("Scenario {}", scenario.name);

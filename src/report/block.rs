@@ -33,6 +33,8 @@ pub enum Block {
         figure: Figure,
         /// What to see in it.
         caption: String,
+        /// How its marks are to be read, where they are drawn; may be empty.
+        key: String,
         /// What it shows, for those who cannot see it.
         alt: String,
     },
@@ -166,8 +168,9 @@ impl Block {
         };
         match self {
             Self::Heading { text, .. } | Self::Lead(text) | Self::Text(text) => add(text),
-            Self::Figure { caption, figure, .. } => {
+            Self::Figure { caption, key, figure, .. } => {
                 add(caption);
+                add(key);
                 if matches!(figure, Figure::DemandCv(_)) {
                     add("demand CV");
                 }

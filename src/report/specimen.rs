@@ -150,7 +150,13 @@ fn bursts() -> Bursts {
         .enumerate()
         .map(|(power, count)| {
             let from_s = 0.2 * f64::powi(2.0, power as i32);
-            LengthBin { from_s, until_s: 2.0 * from_s, count: *count }
+            LengthBin {
+                from_s,
+                until_s: 2.0 * from_s,
+                count: *count,
+                time_ratio: 0.0,
+                height_ratio: None,
+            }
         })
         .collect();
     Bursts {
@@ -288,7 +294,13 @@ fn tenant(gpu: &GpuId, name: &str) -> Subject {
 
 fn device(gpu: &GpuId, label: &str, subjects: Vec<SubjectFindings>) -> DeviceFindings {
     let model = Some("NVIDIA H100 80GB HBM3".to_owned());
-    DeviceFindings { gpu: gpu.clone(), label: label.to_owned(), model, subjects }
+    DeviceFindings {
+        gpu: gpu.clone(),
+        label: label.to_owned(),
+        model,
+        subjects,
+        co_activations: Vec::new(),
+    }
 }
 
 fn judged(subject: Subject, label: &str, word: SharingWord, reasons: &[&str]) -> Suitability {

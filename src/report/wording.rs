@@ -103,6 +103,24 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
+/// Units that belong to the number before them.
+const UNITS: &[&str] = &["%", "s", "ms", "µs", "min", "h", "GiB", "MiB", "GPUs", "GPU"];
+
+/// The text with a space that does not break between a number and its unit.
+pub(crate) fn glued(text: &str) -> String {
+    let mut glued = String::with_capacity(text.len());
+    let mut after_number = false;
+    for (position, word) in text.split(' ').enumerate() {
+        let unit = word.trim_end_matches([',', '.', ';', ':', ')']);
+        if position > 0 {
+            glued.push(if after_number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+        }
+        glued.push_str(word);
+        after_number = word.ends_with(|it: char| it.is_ascii_digit());
+    }
+    glued
+}
+
 /// The text with a capital first letter and a full stop, as a caption needs it.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
@@ -146,6 +164,12 @@ mod tests {
         let day = TimeSpan::new(at(1_795_856_400), at(1_795_899_600)).unwrap();
         assert_eq!(span(day), "2026-11-28 09:00:00 to 21:00:00 UTC (12.0 h)");
         assert!(stamp(Timestamp::from_micros(i64::MAX)).contains("1970"));
+    }
+
+    #[test]
+    fn a_number_and_its_unit_stay_on_one_line() {
+        assert_eq!(glued("3.0 s at 95 %, of 3 GPUs"), "3.0\u{a0}s at 95\u{a0}%, of 3\u{a0}GPUs");
+        assert_eq!(glued(" a  s"), " a  s");
     }
 
     #[test]

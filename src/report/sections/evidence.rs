@@ -1,6 +1,6 @@
 //! Every sentence that an analysis said, with how sure it is.
 
-use crate::analysis::findings::SubjectFindings;
+use crate::analysis::findings::{Scope, SubjectFindings};
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{numbers, words};
@@ -58,16 +58,21 @@ fn rows(subject: &SubjectFindings) -> Vec<Vec<Cell>> {
     all.collect()
 }
 
-fn table(caption: &str, rows: Vec<Vec<Cell>>) -> Block {
-    Block::Table(Table {
-        caption: caption.to_owned(),
-        columns: vec![
-            words("About"),
-            words("Finding"),
-            words("Within"),
-            words("Analysis"),
-            numbers("Confidence"),
-        ],
-        rows,
-    })
+/// Position of the part of the time in a row.
+const WITHIN: usize = 2;
+
+fn table(caption: &str, mut rows: Vec<Vec<Cell>>) -> Block {
+    let mut columns = vec![
+        words("About"),
+        words("Finding"),
+        words("Within"),
+        words("Analysis"),
+        numbers("Confidence"),
+    ];
+    let whole = Cell::Name(Scope::Whole.to_string());
+    if rows.iter().all(|it| it.get(WITHIN) == Some(&whole)) {
+        columns.remove(WITHIN);
+        rows.iter_mut().for_each(|it| drop(it.remove(WITHIN)));
+    }
+    Block::Table(Table { caption: caption.to_owned(), columns, rows })
 }

@@ -104,7 +104,8 @@ fn bars(device: &DeviceView<'_>) -> Option<Block> {
     Some(Block::Figure {
         id: format!("memory-{}", device.slug),
         alt: format!("Bars of memory use on {}. {see}", device.name),
-        caption: format!("{see} Full bar: median; pale bar: peak."),
+        caption: see,
+        key: "Full bar: median. Pale bar: peak.".to_owned(),
         figure: Figure::MemoryBars { bars, total_bytes },
     })
 }

@@ -99,7 +99,8 @@ fn duty_bars(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
     };
     Some(Block::Figure {
         id: format!("duty-{}", device.slug),
-        caption: format!("How much of the time each load is at or above a level. {see}"),
+        caption: see.clone(),
+        key: "Bars: how much of the time a load is at or above a level. Orange: full.".to_owned(),
         alt: format!("Bars of the share of time at 5, 50 and 95 % on {}. {see}", device.name),
         figure: Figure::DutyBars(bars),
     })
@@ -136,7 +137,8 @@ fn demand_cv(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
     };
     Some(Block::Figure {
         id: format!("demand-cv-{}", device.slug),
-        caption: format!("The longer a curve stays high, the longer a neighbour waits. {see}"),
+        caption: see.clone(),
+        key: "The longer a curve stays high, the longer the bursts and the wait.".to_owned(),
         alt: format!("Variation of demand over averaging windows on {}. {see}", device.name),
         figure: Figure::DemandCv(curves),
     })
@@ -167,9 +169,8 @@ fn histogram(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
     let window = Seconds(first.window_s);
     Some(Block::Figure {
         id: format!("burst-lengths-{}", device.slug),
-        caption: format!(
-            "{see} What is shorter than one sample of {window} cannot be seen (grey)."
-        ),
+        caption: see.clone(),
+        key: format!("Grey: shorter than one sample of {window}, which cannot be seen."),
         alt: format!("Histogram of burst lengths on {}. {see}", device.name),
         figure: Figure::BurstHistogram(panels),
     })

@@ -8,7 +8,7 @@ use crate::report::block::{Block, Cell, Table, VerdictCard};
 use crate::report::cells::{bytes_or, missing, numbers, seconds_or, words};
 use crate::report::sections::{Section, title};
 use crate::report::view::{
-    DeviceView, NO_PROFILE, UNFOLDED_DEVICES, devices, kind, level, profile, verdict, why_no_bursts,
+    DeviceView, NO_PROFILE, UNFOLDED_DEVICES, devices, level, profile, verdict, why_no_bursts,
 };
 use crate::report::wording::{capitalised, clean, count, list, percent, sentence};
 
@@ -200,7 +200,6 @@ fn residents(input: &ReportInput<'_>, devices: &[DeviceView<'_>]) -> Vec<Block> 
             let verdict = verdict(input, &subject.subject)?;
             Some(vec![
                 Cell::Name(clean(&subject.label)),
-                Cell::Text(kind(&subject.subject).to_owned()),
                 Cell::Name(device.to_owned()),
                 Cell::Word(verdict.word),
                 first_reason(Some(verdict)),
@@ -217,7 +216,6 @@ fn residents(input: &ReportInput<'_>, devices: &[DeviceView<'_>]) -> Vec<Block> 
         caption: "Each load by itself: would a neighbour notice it?".to_owned(),
         columns: vec![
             words("Load"),
-            words("Kind"),
             words("On"),
             words("Verdict"),
             words("First reason"),

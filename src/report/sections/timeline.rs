@@ -63,7 +63,8 @@ fn picture(input: &ReportInput<'_>, device: &DeviceView<'_>) -> Block {
     let figure = TimelineFigure { span: whole, rows, phases: phases(input, device, whole) };
     Block::Figure {
         id: format!("timeline-{}", device.slug),
-        caption: caption(device, &figure, all - shown.len()),
+        caption: caption(device, all - shown.len()),
+        key: key(&figure),
         alt: format!(
             "Timeline of {} with {}, {}. {}",
             device.name,
@@ -213,19 +214,23 @@ fn what_to_see(device: &DeviceView<'_>) -> String {
     }
 }
 
-fn caption(device: &DeviceView<'_>, figure: &TimelineFigure, left_out: usize) -> String {
-    let mut parts = vec![what_to_see(device)];
+fn caption(device: &DeviceView<'_>, left_out: usize) -> String {
+    let see = what_to_see(device);
+    if left_out == 0 {
+        return see;
+    }
+    format!(
+        "{see} The {MOST_RESIDENTS} most active loads are drawn, {left_out} more are in the tables."
+    )
+}
+
+fn key(figure: &TimelineFigure) -> String {
     let ranged = figure.rows.iter().flat_map(|it| it.series.iter()).find(|it| it.shows_range);
-    if let Some(series) = ranged {
-        parts.push(format!(
-            "Line: mean; darker shade: least to greatest sample within {}; a hole has no samples.",
+    ranged.map_or_else(String::new, |series| {
+        format!(
+            "Line: mean. Darker shade: from the least to the greatest sample within {}. No line: no \
+             samples.",
             Seconds(series.bin_s)
-        ));
-    }
-    if left_out > 0 {
-        parts.push(format!(
-            "The {MOST_RESIDENTS} most active loads are drawn, {left_out} more are in the tables."
-        ));
-    }
-    parts.join(" ")
+        )
+    })
 }

@@ -4,6 +4,7 @@ use crate::report::block::{Block, Caveat};
 use crate::report::figure::Figure;
 use crate::report::plot::embedded_svg;
 use crate::report::render::html::{card, table};
+use crate::report::wording::glued;
 use maud::{Markup, PreEscaped, html};
 
 /// Pictures narrower than this stand two in a row, in pixels.
@@ -54,12 +55,12 @@ fn together(blocks: &[Block]) -> Markup {
 fn one(block: &Block) -> Markup {
     match block {
         Block::Heading { level, anchor, text } => heading(*level, anchor, text),
-        Block::Lead(text) => html! { p.lead { (text) } },
+        Block::Lead(text) => html! { p.lead { (glued(text)) } },
         Block::Text(text) => html! { p { (with_code(text)) } },
         Block::Tally(tally) => card::tally(tally),
         Block::Verdict(it) => card::verdict(it),
         Block::Table(it) => table::table(it),
-        Block::Figure { id, figure, caption, alt } => picture(id, figure, caption, alt),
+        Block::Figure { id, figure, caption, key, alt } => picture(id, figure, (caption, key), alt),
         Block::Caveat(it) => caveat(it),
         Block::Details { summary, blocks } => html! {
             details { summary { (summary) } (all(blocks)) }
@@ -71,6 +72,7 @@ fn one(block: &Block) -> Markup {
 
 /// What stands between two backticks is code.
 fn with_code(text: &str) -> Markup {
+    let text = glued(text);
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len() % 2 == 0 {
         return html! { (text) };
@@ -90,7 +92,7 @@ fn heading(level: u8, anchor: &str, text: &str) -> Markup {
     }
 }
 
-fn picture(id: &str, figure: &Figure, caption: &str, alt: &str) -> Markup {
+fn picture(id: &str, figure: &Figure, (caption, key): (&str, &str), alt: &str) -> Markup {
     let class = if figure.natural_size().0 < WIDE { "narrow" } else { "wide" };
     html! {
         figure id=(id) class=(class) {
@@ -99,7 +101,10 @@ fn picture(id: &str, figure: &Figure, caption: &str, alt: &str) -> Markup {
                 Ok(svg) => { div.picture tabindex="0" role="group" aria-label="picture, scrolls sideways" { (PreEscaped(svg)) } }
                 Err(_) => { p { (alt) } }
             }
-            figcaption { (caption) }
+            figcaption {
+                p { (glued(caption)) }
+                @if !key.is_empty() { p.key { (glued(key)) } }
+            }
         }
     }
 }

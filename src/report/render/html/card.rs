@@ -3,7 +3,7 @@
 use crate::recommender::suitability::SharingWord;
 use crate::report::block::{Cell, VerdictCard};
 use crate::report::render::{word_key, word_text};
-use crate::report::wording::{capitalised, shorten};
+use crate::report::wording::{capitalised, glued, shorten};
 use maud::{Markup, html};
 
 /// Longest name in the head of a card, in characters.
@@ -28,11 +28,11 @@ pub(super) fn verdict(card: &VerdictCard) -> Markup {
                 }
                 @if let Some(confidence) = card.confidence { (sureness(confidence)) }
             }
-            @if let Some(first) = first { p.reason { (first) } }
-            @if !others.is_empty() { ul.reasons { @for it in others { li { (it) } } } }
+            @if let Some(first) = first { p.reason { (glued(first)) } }
+            @if !others.is_empty() { ul.reasons { @for it in others { li { (glued(it)) } } } }
             dl.facts { @for (name, value) in &card.facts { (fact(name, value)) } }
             @if !card.caveats.is_empty() {
-                ul.notes { @for it in &card.caveats { li { (it) } } }
+                ul.notes { @for it in &card.caveats { li { (glued(it)) } } }
             }
         }
     }
@@ -59,7 +59,7 @@ fn fact(name: &str, value: &Cell) -> Markup {
         div {
             dt { (name) }
             @match value {
-                Cell::Missing(reason) => { dd { span.none { "—" } } dd.why { (reason) } }
+                Cell::Missing(reason) => { dd { span.none { "—" } } dd.why { (glued(reason)) } }
                 other => { dd { (other.plain()) } }
             }
         }

@@ -3,7 +3,7 @@
 use crate::report::block::{Align, Cell, Column, Table};
 use crate::report::render::html::card::badge;
 use crate::report::render::reasons;
-use crate::report::wording::shorten;
+use crate::report::wording::{glued, shorten};
 use maud::{Markup, html};
 
 /// Longest name in a cell, in characters.
@@ -83,6 +83,6 @@ fn inside(value: &Cell) -> Markup {
         Cell::Name(text) | Cell::Text(text) if text.chars().count() <= SHORT => html! {
             span.short { (text) }
         },
-        other => html! { (other.plain()) },
+        other => html! { (glued(&other.plain())) },
     }
 }

@@ -1,0 +1,168 @@
+//! Pictures out of characters: the same data, as well as a terminal can.
+
+use crate::analysis::findings::ScaleValue;
+use crate::domain::units::{MemoryBytes, Seconds};
+use crate::report::cells::number;
+use crate::report::figure::{
+    Axis, CvCurve, DutyBar, Figure, HistogramPanel, MemoryBar, RowSeries, TimelineFigure,
+};
+use crate::report::render::text::style::{Pen, Style};
+use crate::report::wording::{percent, shorten, stamp};
+use unicode_width::UnicodeWidthStr;
+
+/// Columns for names.
+const NAME: usize = 20;
+/// Columns for the number at the right.
+const NUMBER: usize = 10;
+/// From nothing to everything, in eighths.
+const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// A picture in characters.
+pub(super) fn figure(pen: &mut Pen, figure: &Figure) {
+    match figure {
+        Figure::Timeline(it) => timeline(pen, it),
+        Figure::DutyBars(bars) => duty(pen, bars),
+        Figure::DemandCv(curves) => demand_cv(pen, curves),
+        Figure::BurstHistogram(panels) => histogram(pen, panels),
+        Figure::MemoryBars { bars, total_bytes } => memory(pen, bars, *total_bytes),
+    }
+}
+
+fn room(pen: &Pen) -> usize {
+    pen.width().saturating_sub(NAME + NUMBER + 5).max(8)
+}
+
+fn row(pen: &mut Pen, name: &str, picture: &str, number: &str) {
+    let mut name = shorten(name, NAME);
+    while name.width() > NAME {
+        name = shorten(&name, name.chars().count() - 1);
+    }
+    let padding = " ".repeat(NAME - name.width());
+    let number = format!(" {number:>NUMBER$}");
+    pen.line(&[
+        ("  ", Style::Plain),
+        (&name, Style::Plain),
+        (&padding, Style::Plain),
+        (" ", Style::Plain),
+        (picture, Style::Plain),
+        (&number, Style::Plain),
+    ]);
+}
+
+/// One line for each row: the mean of each stretch, and the mean of all at the right.
+fn timeline(pen: &mut Pen, figure: &TimelineFigure) {
+    let columns = room(pen);
+    for line in &figure.rows {
+        let Some(series) = line.series.first() else { continue };
+        let means = stretches(figure, series, columns);
+        let picture: String =
+            means.iter().map(|it| it.map_or('·', |mean| level(mean / line.top))).collect();
+        let all =
+            series.bins.iter().map(|it| it.mean).sum::<f64>() / series.bins.len().max(1) as f64;
+        let number = match line.axis {
+            Axis::Percent => percent(all / 100.0),
+            Axis::Bytes => MemoryBytes::from_f64(all).map_or_else(String::new, |it| it.to_string()),
+        };
+        row(pen, &line.name, &picture, &number);
+    }
+    let (from, until) = (stamp(figure.span.from()), stamp(figure.span.until()));
+    let time = |it: &str| it.split_once(' ').map_or(String::new(), |it| it.1.to_owned());
+    let (from, until) = (time(from.trim_end_matches(" UTC")), time(&until));
+    let between = " ".repeat(columns.saturating_sub(from.width() + until.width()));
+    row(pen, "", &format!("{from}{between}{until}"), "mean");
+}
+
+/// Mean of each of so many stretches; `None` where there are no samples.
+fn stretches(figure: &TimelineFigure, series: &RowSeries, columns: usize) -> Vec<Option<f64>> {
+    let mut sums = vec![(0.0, 0usize); columns];
+    let whole = figure.span.seconds();
+    for bin in &series.bins {
+        let share = bin.at.seconds_since(figure.span.from()) / whole;
+        let last = ((share + series.bin_s / whole) * columns as f64 - 1e-9) as usize;
+        let first = ((share * columns as f64) as usize).min(columns - 1);
+        for (sum, count) in &mut sums[first..=last.clamp(first, columns - 1)] {
+            *sum += bin.mean;
+            *count += 1;
+        }
+    }
+    sums.into_iter().map(|it| (it.1 > 0).then(|| it.0 / it.1 as f64)).collect()
+}
+
+fn level(share: f64) -> char {
+    let eighths = (share * 8.0).ceil().clamp(0.0, 8.0) as usize;
+    // A little is not nothing, but noise near zero should not look like a line.
+    LEVELS[if share < 0.02 { 0 } else { eighths }]
+}
+
+fn duty(pen: &mut Pen, bars: &[DutyBar]) {
+    let columns = room(pen);
+    for bar in bars {
+        let end = |share: f64| (share * columns as f64).round() as usize;
+        let (used, half, full) =
+            (end(bar.duty.at_5_pct), end(bar.duty.at_50_pct), end(bar.duty.at_95_pct));
+        let picture: String = (0..columns)
+            .map(|it| match it {
+                it if it < full => '█',
+                it if it < half => '▓',
+                it if it < used => '░',
+                _ => '·',
+            })
+            .collect();
+        row(pen, &bar.name, &picture, &percent(bar.duty.at_95_pct));
+    }
+    let key = "█ at 95 % or more (number), ▓ 50 %, ░ 5 % of the device; 100 % of time";
+    pen.paragraph("  ", key, Style::Faint);
+}
+
+fn demand_cv(pen: &mut Pen, curves: &[CvCurve]) {
+    for curve in curves {
+        let step = curve.points.len().div_ceil(4).max(1);
+        let mut points: Vec<String> =
+            curve.points.iter().step_by(step).map(|it| value_at(it)).collect();
+        if let Some(last) = curve.points.last().filter(|_| (curve.points.len() - 1) % step != 0) {
+            points.push(value_at(last));
+        }
+        let start = format!("  {} varies by ", shorten(&curve.name, NAME));
+        pen.hanging(&start, Style::Plain, "    ", &points.join(", "), Style::Plain);
+    }
+}
+
+fn value_at(point: &ScaleValue) -> String {
+    format!("{} over {}", number(point.value, "", 2).plain(), Seconds(point.scale_s))
+}
+
+fn histogram(pen: &mut Pen, panels: &[HistogramPanel]) {
+    let columns = room(pen);
+    for panel in panels {
+        pen.paragraph("  ", &format!("Bursts of {}", shorten(&panel.name, 40)), Style::Plain);
+        let most = panel.bins.iter().map(|it| it.count).max().unwrap_or(0).max(1);
+        for bin in &panel.bins {
+            let name = format!("{} to {}", Seconds(bin.from_s), Seconds(bin.until_s));
+            let filled = (bin.count * columns as u64).div_ceil(most) as usize;
+            let picture = "█".repeat(filled) + &" ".repeat(columns.saturating_sub(filled));
+            row(pen, &name, &picture, &bin.count.to_string());
+        }
+    }
+}
+
+fn memory(pen: &mut Pen, bars: &[MemoryBar], total_bytes: Option<f64>) {
+    let columns = room(pen);
+    let highest = bars.iter().map(|it| it.peak_bytes).fold(total_bytes.unwrap_or(0.0), f64::max);
+    for bar in bars {
+        let end = |bytes: f64| (bytes / highest.max(1.0) * columns as f64).round() as usize;
+        let (median, peak) = (end(bar.median_bytes), end(bar.peak_bytes));
+        let picture: String = (0..columns)
+            .map(|it| {
+                if it < median {
+                    '█'
+                } else if it < peak {
+                    '░'
+                } else {
+                    '·'
+                }
+            })
+            .collect();
+        let number = MemoryBytes::from_f64(bar.peak_bytes);
+        row(pen, &bar.name, &picture, &number.map_or_else(String::new, |it| it.to_string()));
+    }
+}

@@ -1,0 +1,131 @@
+//! A report as plain text for a terminal: verdict first, never wider than asked for.
+
+mod figures;
+mod style;
+mod table;
+
+use crate::report::Report;
+use crate::report::block::{Block, Caveat, Cell, VerdictCard};
+use crate::report::render::text::style::{Pen, Style};
+use crate::report::render::word_text;
+use crate::report::wording::shorten;
+use unicode_width::UnicodeWidthStr;
+
+/// Narrower than this no table can be read.
+const NARROWEST: usize = 40;
+
+/// Longest name in a heading, in characters.
+const LONGEST_NAME: usize = 40;
+
+/// The whole report in lines of at most `width` columns, but never fewer than 40.
+///
+/// `colour` adds ANSI styles; they take no columns.
+pub fn text(report: &Report, width: usize, colour: bool) -> String {
+    let mut pen = Pen::new(width.max(NARROWEST), colour);
+    pen.paragraph("", &report.title, Style::Title);
+    pen.paragraph("", &report.subtitle, Style::Faint);
+    let all: Vec<&Block> = report.blocks.iter().collect();
+    blocks(&mut pen, &all);
+    pen.into_text()
+}
+
+fn blocks(pen: &mut Pen, blocks: &[&Block]) {
+    for (position, block) in blocks.iter().enumerate() {
+        let before = position.checked_sub(1).and_then(|it| blocks.get(it)).copied();
+        one(pen, block, before);
+    }
+}
+
+fn one(pen: &mut Pen, block: &Block, before: Option<&Block>) {
+    match block {
+        Block::Heading { level, text, .. } => heading(pen, *level, text),
+        Block::Lead(text) => pen.paragraph("", text, Style::Strong),
+        Block::Text(text) => pen.paragraph("", text, Style::Plain),
+        // The lead says the same in words.
+        Block::Tally(_) => {}
+        Block::Verdict(card) => {
+            pen.gap();
+            verdict(pen, card);
+        }
+        Block::Table(it) => table::table(pen, it),
+        Block::Figure { figure, caption, .. } => {
+            pen.gap();
+            figures::figure(pen, figure);
+            pen.paragraph("  ", caption, Style::Faint);
+        }
+        Block::Caveat(it) => caveat(pen, it),
+        Block::Details { blocks: inside, .. } => {
+            // A terminal cannot fold: words and tables stay, pictures go.
+            let kept: Vec<&Block> =
+                inside.iter().filter(|it| !matches!(it, Block::Figure { .. })).collect();
+            blocks(pen, &kept);
+        }
+        Block::Code(text) => {
+            pen.gap();
+            pen.paragraph("  $ ", text, Style::Plain);
+        }
+        Block::Term { term, meaning } => {
+            if !matches!(before, Some(Block::Term { .. })) {
+                pen.gap();
+            }
+            pen.hanging(&format!("  {term}: "), Style::Strong, "    ", meaning, Style::Plain);
+        }
+    }
+}
+
+fn heading(pen: &mut Pen, level: u8, text: &str) {
+    pen.gap();
+    if level <= 2 {
+        pen.gap();
+        let text = shorten(text, pen.width() - 4);
+        let rule = "─".repeat(pen.width() - text.width() - 4);
+        pen.line(&[
+            ("── ", Style::Faint),
+            (&text, Style::Title),
+            (" ", Style::Plain),
+            (&rule, Style::Faint),
+        ]);
+    } else {
+        pen.paragraph("", &shorten(text, LONGEST_NAME), Style::Strong);
+    }
+}
+
+fn verdict(pen: &mut Pen, card: &VerdictCard) {
+    let word = word_text(card.word).to_uppercase();
+    let sure = card.confidence.map_or_else(String::new, |it| format!(" (confidence {it:.2})"));
+    let name = shorten(&card.name, LONGEST_NAME);
+    let model = card.model.as_deref().map_or_else(String::new, |it| format!(", {it}"));
+    let start = format!("{} {word} ", style::sign(card.word));
+    let rest = format!("{name}{}{sure}", shorten(&model, LONGEST_NAME));
+    pen.hanging(&start, Style::of_word(card.word), "    ", &rest, Style::Strong);
+    for reason in &card.reasons {
+        pen.hanging("    - ", Style::Plain, "      ", reason, Style::Plain);
+    }
+    let known = |it: &&(String, Cell)| !matches!(it.1, Cell::Missing(_));
+    let facts: Vec<String> =
+        card.facts.iter().filter(known).map(|it| format!("{} {}", it.1.plain(), it.0)).collect();
+    if !facts.is_empty() {
+        pen.hanging("    ", Style::Plain, "    ", &facts.join(" · "), Style::Plain);
+    }
+    for (name, value) in &card.facts {
+        if let Cell::Missing(reason) = value {
+            let missing = format!("— {name}: {reason}");
+            pen.hanging("    ", Style::Faint, "      ", &missing, Style::Faint);
+        }
+    }
+    for note in &card.caveats {
+        pen.hanging("    ! ", Style::Faint, "      ", note, Style::Faint);
+    }
+}
+
+fn caveat(pen: &mut Pen, caveat: &Caveat) {
+    pen.gap();
+    let about = shorten(&caveat.about, 3 * LONGEST_NAME);
+    let between = if about.is_empty() { "" } else { ": " };
+    let start = format!("  {}{between}", caveat.kind);
+    pen.hanging(&start, Style::Strong, "    ", &about, Style::Plain);
+    pen.paragraph("    ", &caveat.detail, Style::Plain);
+    if !caveat.remedy.is_empty() {
+        pen.hanging("    → ", Style::Plain, "      ", &caveat.remedy, Style::Plain);
+    }
+}

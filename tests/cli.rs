@@ -1,0 +1,195 @@
+//! The program as its users meet it: results, messages and exit codes.
+
+mod support;
+
+use support::{Workbench, real};
+
+/// Five minutes of one GPU at one sample a second: idle, then busy.
+fn smi_log() -> String {
+    let mut text = String::from(
+        "timestamp, index, utilization.gpu [%], memory.used [MiB], memory.total [MiB]\n",
+    );
+    for second in 0..300 {
+        let busy = if second % 20 < 6 { 100 } else { 0 };
+        let (minute, second) = (second / 60, second % 60);
+        text.push_str(&format!(
+            "2026/01/31 12:{minute:02}:{second:02}.000, 0, {busy} %, 4096 MiB, 81920 MiB\n"
+        ));
+    }
+    text
+}
+
+#[test]
+fn a_foreign_log_is_analysed_directly_as_if_it_had_been_imported() {
+    let bench = Workbench::new();
+    bench.file("smi.csv", smi_log());
+    bench.run(&["import", "smi.csv", "-o", "recording"]).expect_code(0);
+    let direct = bench.analyse(&["smi.csv"]);
+    let imported = bench.analyse(&["recording"]);
+    assert_eq!(direct["devices"], imported["devices"]);
+    assert_eq!(direct["suitability"], imported["suitability"]);
+    assert_eq!(direct["schema_version"], 1);
+}
+
+#[test]
+fn packed_logs_are_recognised_by_content() {
+    let bench = Workbench::new();
+    let packed = zstd::encode_all(smi_log().as_bytes(), 3).unwrap();
+    bench.file("log-without-ending", packed);
+    let document = bench.analyse(&["log-without-ending"]);
+    assert_eq!(document["recording"]["readings"], 900);
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let bench = Workbench::new();
+    let recording = bench.play("aggressor");
+    let result = |threads| {
+        let arguments = ["analyze", "-o", "json", &recording, "--threads", threads];
+        let text = bench.run(&arguments).stdout();
+        let lines = text.lines().filter(|it| !it.contains("\"command\""));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(result("1"), result("4"));
+}
+
+#[test]
+fn a_window_and_a_phase_can_be_looked_at_on_their_own() {
+    let bench = Workbench::new();
+    bench.file("smi.csv", smi_log());
+    let document =
+        bench.analyse(&["smi.csv", "--window", "0s..60s", "--from", "0s", "--to", "120s"]);
+    let scopes = &document["devices"][0]["subjects"][0]["scopes"];
+    assert_eq!(scopes[0]["profile"]["samples"], 120);
+    assert_eq!(scopes[1]["profile"]["samples"], 60);
+    let answer = bench.run(&["analyze", "smi.csv", "--phase", "steady"]);
+    answer.expect_code(2).expect_stderr("no phase is called `steady`");
+    let answer = bench.run(&["analyze", "smi.csv", "--from", "2h"]);
+    answer.expect_code(2).expect_stderr("the window holds no samples");
+}
+
+#[test]
+fn wrong_usage_ends_with_two_and_says_what_to_do() {
+    let bench = Workbench::new();
+    bench.file("smi.csv", smi_log());
+    bench.file("notes.txt", "hello\n");
+    bench.file("policy.toml", "long_bust_s = 1\n");
+    for (arguments, part) in [
+        (vec!["analyze"], "INPUT"),
+        (vec!["analyze", "notes.txt"], "notes.txt: is "),
+        (vec!["analyze", "smi.csv", "--format", "dmonn"], "formats: "),
+        (vec!["analyze", "smi.csv", "--mapping", "nowhere.toml"], "presets: "),
+        (vec!["analyze", "smi.csv", "--policy", "policy.toml"], "long_bust_s"),
+        (vec!["analyze", "smi.csv", "--timezone", "Mars/Base"], "no time zone"),
+        (vec!["demo", "--scenario", "nothing"], "shipped scenarios: "),
+    ] {
+        bench.run(&arguments).expect_code(2).expect_stderr(part);
+    }
+    bench
+        .run(&["analyze", "missing.csv"])
+        .expect_code(1)
+        .expect_stderr("missing.csv: opening failed");
+}
+
+#[test]
+fn a_recording_is_never_overwritten_by_accident() {
+    let bench = Workbench::new();
+    bench.file("smi.csv", smi_log());
+    bench.run(&["import", "smi.csv", "-o", "r"]).expect_code(0);
+    bench.run(&["import", "smi.csv", "-o", "r"]).expect_code(2).expect_stderr("exists already");
+    bench.run(&["import", "smi.csv", "-o", "r", "--force"]).expect_code(0);
+}
+
+#[test]
+fn too_little_data_ends_with_three_and_a_finding_with_four() {
+    let bench = Workbench::new();
+    bench.file("smi.csv", smi_log());
+    let short: Vec<String> = smi_log().lines().take(6).map(str::to_owned).collect();
+    bench.file("short.csv", short.join("\n"));
+    bench.run(&["analyze", "short.csv"]).expect_code(3);
+    bench.file("empty.csv", "");
+    bench.run(&["analyze", "empty.csv"]).expect_code(3).expect_stderr("holds no samples");
+    bench.run(&["analyze", "smi.csv", "--fail-on", "do-not-share"]).expect_code(4);
+    bench.run(&["analyze", "smi.csv"]).expect_code(0);
+}
+
+#[test]
+fn a_torn_archive_gives_what_stands_before_the_tear() {
+    let bench = Workbench::new();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, smi_log().repeat(20).as_bytes()).unwrap();
+    let packed = encoder.finish().unwrap();
+    bench.file("torn.csv.gz", &packed[..packed.len() / 2]);
+    let answer = bench.run(&["analyze", "torn.csv.gz"]);
+    assert!(answer.code() == 0, "{}", answer.stderr());
+    answer.expect_stderr("what stands before it was kept");
+}
+
+#[test]
+fn text_keeps_within_eighty_columns_and_carries_no_colour_into_a_pipe() {
+    let bench = Workbench::new();
+    let recording = bench.play("aggressor");
+    let text = bench.run(&["analyze", &recording]).stdout();
+    assert!(text.contains("do not share"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn a_report_is_one_file_without_network_and_brings_its_pictures() {
+    let bench = Workbench::new();
+    bench.file("smi.csv", smi_log());
+    bench.run(&["report", "smi.csv", "-o", "report.html", "--png", "png"]).expect_code(0);
+    let page = std::fs::read_to_string(bench.path("report.html")).unwrap();
+    for forbidden in ["http://", "https://", "<script src", "<link"] {
+        let page = page.replace("http://www.w3.org/", "");
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.contains("do not share"));
+    let pictures = std::fs::read_dir(bench.path("png")).unwrap().count();
+    assert!(pictures >= 3, "{pictures}");
+}
+
+#[test]
+fn an_export_holds_every_reading_and_leaves_gaps_empty() {
+    let bench = Workbench::new();
+    bench.file(
+        "smi.csv",
+        "timestamp, index, utilization.gpu [%], power.draw [W]\n\
+         2026/01/31 12:00:00.000, 0, 5 %, [N/A]\n\
+         2026/01/31 12:00:01.000, 0, [N/A], 70.5 W\n",
+    );
+    let text = bench.run(&["export", "smi.csv", "--to", "csv"]).stdout();
+    assert_eq!(
+        text,
+        "time,gpu,gpu_instance,compute_instance,pid,tenant,gpu_utilization_pct,power_mw\n\
+         2026-01-31T12:00:00.000000Z,gpu0,,,,,5,\n\
+         2026-01-31T12:00:01.000000Z,gpu0,,,,,,70500\n"
+    );
+}
+
+#[test]
+fn files_of_one_host_join_by_gpu() {
+    let bench = Workbench::new();
+    bench.file(
+        "query.csv",
+        "timestamp, index, uuid, utilization.gpu [%]\n2026/01/31 12:00:00.000, 0, GPU-11111111-2222-3333-4444-555555555555, 5 %\n",
+    );
+    bench.file(
+        "pmon.log",
+        "#Date       Time        gpu         pid   type     sm    mem    command\n\
+         #YYYYMMDD   HH:MM:SS    Idx           #    C/G      %      %    name\n \
+         20260131   12:00:00      0       4242     C     50     10    server\n",
+    );
+    let document = bench.analyse(&["pmon.log", "query.csv"]);
+    assert_eq!(document["devices"].as_array().map(Vec::len), Some(1), "{document}");
+}
+
+#[test]
+fn rows_of_gpus_that_nothing_tells_apart_are_refused() {
+    let Some(file) = real("h100-smi-20hz/trace_dense_7b_code_run1.csv") else { return };
+    let answer = Workbench::new().run(&["analyze", &file.to_string_lossy()]);
+    answer.expect_code(1).expect_stderr("no column names the GPU").expect_stderr("help:");
+}
