@@ -354,15 +354,23 @@ fn the_page_of_recordings_explains_everything_in_the_footer() {
     let mut found = BTreeSet::new();
     keys(&outline, &mut found);
     refuse_missing("RECORDING.md", found.iter().map(String::as_str));
-    for line in doc("METHODS.md").lines().filter(|it| it.starts_with("Reproduce: ")) {
-        for name in line.split('`').skip(1).step_by(2) {
-            assert!(is_test(name), "docs/METHODS.md: no test is called `{name}`");
-        }
+}
+
+#[test]
+fn every_test_that_a_page_names_exists() {
+    let (methods, adding) = (doc("METHODS.md"), doc("ADDING.md"));
+    let reproduced = methods.lines().filter_map(|it| it.strip_prefix("Reproduce: "));
+    let needed = adding.lines().filter_map(|it| Some(it.split_once(" → ")?.1));
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for line in reproduced.chain(needed) {
+        names.extend(line.split('`').skip(1).step_by(2).filter(|it| it.contains('_')));
     }
+    names.retain(|it| !it.contains(['/', '.']) && !is_function(it));
+    assert!(names.is_empty(), "a page names tests that do not exist: {names:?}");
 }
 
 /// Whether some file of the repository holds a function of this name.
-fn is_test(name: &str) -> bool {
+fn is_function(name: &str) -> bool {
     fn below(folder: &Path, wanted: &str) -> bool {
         std::fs::read_dir(folder).into_iter().flatten().flatten().any(|it| {
             let path = it.path();
