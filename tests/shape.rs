@@ -80,6 +80,15 @@ fn an_aggressor_is_seen_as_bursty_although_its_device_is_used_a_third_of_the_tim
 }
 
 #[test]
+fn memory_peaks_that_may_coincide_are_a_reason_for_care_however_idle_the_device() {
+    let bench = Workbench::new();
+    let document = bench.analyse(&[&bench.play("memory-collision")]);
+    let device = judgement(&document, "GPU 0", None);
+    assert_eq!(device["word"], "shares_with_care");
+    assert!(device["reasons"].to_string().contains("add up to"), "{device}");
+}
+
+#[test]
 fn a_saturated_device_is_never_shared() {
     let bench = Workbench::new();
     let document = bench.analyse(&[&bench.play("saturated-trainer")]);

@@ -86,7 +86,7 @@ pub(crate) fn import_into(
     candidates
         .sort_by_key(|it| !crate::import::DESCRIBES_GPUS.contains(&it.importer.as_dyn().id()));
     let mut summaries = Vec::new();
-    let mut empty = None;
+    let mut empty = Vec::new();
     let first_source = writer.next_source().0;
     let mut sink = Joined::new(writer);
     for (number, candidate) in (first_source..).zip(&candidates) {
@@ -103,16 +103,16 @@ pub(crate) fn import_into(
         );
         match outcome {
             Ok(summary) => summaries.push(summary),
-            Err(error @ ImportError::Empty { .. }) => {
-                output::warning(&error.to_string());
-                empty = Some(error);
-            }
+            Err(error @ ImportError::Empty { .. }) => empty.push(error),
             Err(error) => return Err(error.into()),
         }
     }
-    match empty {
+    match empty.pop() {
         Some(error) if summaries.is_empty() => Err(error.into()),
-        _ => Ok(summaries),
+        last => {
+            empty.iter().chain(&last).for_each(|it| output::warning(&it.to_string()));
+            Ok(summaries)
+        }
     }
 }
 

@@ -14,6 +14,9 @@ pub struct Device {
     pub gpu: GpuId,
     /// Index on its host.
     pub index: Option<u32>,
+    /// PCI bus id, for example `00000000:00:09.0`.
+    #[serde(default)]
+    pub bus_id: Option<String>,
     /// Product name, for example `NVIDIA H100 80GB HBM3`.
     pub model: Option<String>,
     /// Host name.
@@ -27,7 +30,7 @@ pub struct Device {
 impl Device {
     /// A GPU of which nothing but its name is known.
     pub fn named(gpu: GpuId) -> Self {
-        Self { gpu, index: None, model: None, host: None, driver: None, is_mig: None }
+        Self { gpu, index: None, bus_id: None, model: None, host: None, driver: None, is_mig: None }
     }
 
     /// Short name for people: `GPU 0`, or the recorded name where there is no index.
@@ -47,6 +50,7 @@ impl Device {
             }
         }
         fill(&mut self.index, &other.index);
+        fill(&mut self.bus_id, &other.bus_id);
         fill(&mut self.model, &other.model);
         fill(&mut self.host, &other.host);
         fill(&mut self.driver, &other.driver);

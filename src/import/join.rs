@@ -1,4 +1,4 @@
-//! Several files about one host: a GPU that one file knows by index and another by UUID is one GPU.
+//! Several files about one host: a GPU known by index or bus id here and by UUID there is one GPU.
 
 use crate::domain::ident::{GpuId, MigInstanceId, Subject};
 use crate::domain::metric::Metric;
@@ -8,9 +8,9 @@ use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
 use std::collections::BTreeMap;
 
-/// A sink that renames `gpu<index>` to the UUID that an earlier file gave for this index.
+/// A sink that renames `gpu<index>` and bus ids to the name that an earlier file gave that GPU.
 ///
-/// Files that describe GPUs must come first. An index that two GPUs claim is left alone.
+/// Files that describe GPUs must come first. A name that two GPUs claim is left alone.
 pub struct Joined<'a> {
     inner: &'a mut dyn Sink,
     names: BTreeMap<GpuId, Option<GpuId>>,
@@ -23,14 +23,16 @@ impl<'a> Joined<'a> {
     }
 
     fn learn(&mut self, device: &Device) {
-        let Some(index) = device.index else { return };
-        let by_index = GpuId::from_index(index);
-        if by_index == device.gpu {
-            return;
-        }
-        let known = self.names.entry(by_index).or_insert_with(|| Some(device.gpu.clone()));
-        if known.as_ref() != Some(&device.gpu) {
-            *known = None;
+        let by_index = device.index.map(GpuId::from_index);
+        let by_bus_id = device.bus_id.clone().map(GpuId::new);
+        for name in by_index.into_iter().chain(by_bus_id) {
+            if name == device.gpu {
+                continue;
+            }
+            let known = self.names.entry(name).or_insert_with(|| Some(device.gpu.clone()));
+            if known.as_ref() != Some(&device.gpu) {
+                *known = None;
+            }
         }
     }
 

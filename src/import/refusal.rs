@@ -7,6 +7,8 @@ pub type Explanation = (&'static str, &'static str);
 
 /// What a table or text that shows one instant should have been.
 const RECORD_SAMPLES: &str = "it shows one instant, not a time series; record `nvidia-smi --query-gpu=index,uuid,timestamp,utilization.gpu,utilization.memory,memory.used,power.draw --format=csv -lms 500` and, for processes, `nvidia-smi pmon -s um -o DT`";
+/// What to do with a table that sums up runs.
+const RUNS: &str = "import the log that was recorded meanwhile, and look at each run in it with --window START..END";
 /// What to do with bytes that are no text.
 const UNPACK: &str = "unpack it, or export the data as csv or text";
 /// What to do when the recording holds an error message.
@@ -72,6 +74,9 @@ pub fn explain(head: &[u8]) -> Option<Explanation> {
     if let Some(it) = markup(first) {
         return Some(it);
     }
+    if ["start_timestamp", "end_timestamp"].iter().all(|it| first.contains(it)) {
+        return Some(("a table of runs with a start and an end each, not of samples", RUNS));
+    }
     if first.starts_with("GPU 0: ") && first.contains("(UUID: ") {
         return Some(("the list of GPUs that `nvidia-smi -L` prints", RECORD_SAMPLES));
     }
@@ -88,7 +93,7 @@ fn markup(first: &str) -> Option<Explanation> {
         return Some(("XML, perhaps of `nvidia-smi -q -x`", RECORD_SAMPLES));
     }
     if first.starts_with('{') || first.starts_with('[') {
-        let remedy = "if it sums up a benchmark, give the times of its runs with a mapping file; if it is a query's answer, export it in Prometheus form";
+        let remedy = "a summary holds no samples; import the log that was recorded beside it";
         return Some(("JSON that holds no series known here", remedy));
     }
     None
@@ -118,6 +123,7 @@ mod tests {
         assert!(what("{\n  \"throughput\": 3\n}").contains("JSON"));
         assert!(what("<!DOCTYPE html>").contains("HTML"));
         assert_eq!(what("some,other,csv\n1,2,3\n"), "nothing known");
+        assert!(what(",start_timestamp,end_timestamp,latency\n").contains("table of runs"));
         assert_eq!(what(""), "an empty file");
     }
 

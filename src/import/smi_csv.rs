@@ -189,6 +189,7 @@ impl GpuColumns {
         Device {
             gpu: gpu.clone(),
             index: self.index(cells),
+            bus_id: text(self.bus),
             model: text(self.model),
             host: text(self.host),
             driver: text(self.driver),

@@ -2,8 +2,8 @@
 
 use crate::analysis::evidence::Confidence;
 use crate::analysis::findings::{
-    BurstProfile, Bursts, Findings, LengthBin, ResolutionVerdict, Scope, ScopeFindings,
-    SubjectFindings,
+    BurstProfile, Bursts, DeviceFindings, Findings, LengthBin, ResolutionVerdict, Scope,
+    ScopeFindings, SubjectFindings,
 };
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
@@ -61,39 +61,54 @@ pub struct Suitability {
 /// Judges every subject in every part of the time, in the order of the findings.
 pub fn judge(findings: &Findings, policy: &Policy) -> Vec<Suitability> {
     let mut all = Vec::new();
-    for subject in findings.subjects() {
-        for scope in &subject.scopes {
-            if let Some(profile) = &scope.profile {
-                all.push(suitability(subject, scope, profile, policy));
-            }
+    for device in &findings.devices {
+        for subject in &device.subjects {
+            all.extend(of_subject(subject, Some(device), policy));
         }
+    }
+    for subject in &findings.unplaced {
+        all.extend(of_subject(subject, None, policy));
     }
     all
 }
 
-fn suitability(
-    subject: &SubjectFindings,
-    scope: &ScopeFindings,
-    profile: &BurstProfile,
-    policy: &Policy,
-) -> Suitability {
-    let mut judgement = by_shape(profile, policy);
-    if subject.subject.is_device() {
-        heed_memory(&mut judgement, scope, policy);
-    }
-    let caveats = caveats(scope, profile);
-    let is_told = judgement.word != SharingWord::CannotTell;
-    let confidence = if is_told { confidence(profile, &judgement) } else { Confidence::new(0.0) };
-    Suitability {
-        subject: subject.subject.clone(),
-        label: subject.label.clone(),
-        scope: scope.scope.clone(),
-        word: judgement.word,
-        reasons: judgement.reasons,
-        caveats,
-        confidence,
-        needed_interval_s: profile.resolution.needed_interval_s.filter(|_| !is_told),
-    }
+fn of_subject<'a>(
+    subject: &'a SubjectFindings,
+    device: Option<&'a DeviceFindings>,
+    policy: &'a Policy,
+) -> impl Iterator<Item = Suitability> + 'a {
+    subject.scopes.iter().filter_map(move |scope| {
+        let profile = scope.profile.as_ref()?;
+        let mut judgement = by_shape(profile, policy);
+        if let Some(device) = device.filter(|_| subject.subject.is_device()) {
+            heed_memory(&mut judgement, scope, peaks_of_tenants(device, &scope.scope), policy);
+        }
+        let is_told = judgement.word != SharingWord::CannotTell;
+        let confidence =
+            if is_told { confidence(profile, &judgement) } else { Confidence::new(0.0) };
+        Some(Suitability {
+            subject: subject.subject.clone(),
+            label: subject.label.clone(),
+            scope: scope.scope.clone(),
+            word: judgement.word,
+            reasons: judgement.reasons,
+            caveats: caveats(scope, profile),
+            confidence,
+            needed_interval_s: profile.resolution.needed_interval_s.filter(|_| !is_told),
+        })
+    })
+}
+
+/// Sum of the memory peaks of the processes on a GPU, in bytes; `None` with fewer than two.
+fn peaks_of_tenants(device: &DeviceFindings, scope: &Scope) -> Option<f64> {
+    let peaks: Vec<f64> = device
+        .subjects
+        .iter()
+        .filter(|it| matches!(it.subject, Subject::Process { .. }))
+        .filter_map(|it| it.scopes.iter().find(|it| it.scope == *scope))
+        .filter_map(|it| it.levels.get(&Metric::FramebufferUsed).map(|it| it.max))
+        .collect();
+    (peaks.len() >= 2).then(|| peaks.iter().sum())
 }
 
 /// A word with its reasons, and how much of it had to be inferred.
@@ -154,9 +169,14 @@ fn saturation(profile: &BurstProfile, policy: &Policy) -> Option<String> {
 
 fn steady(profile: &BurstProfile, policy: &Policy) -> Judgement {
     let mean = 100.0 * profile.mean_ratio;
-    let sentence = &profile.resolution.sentence;
     if profile.mean_ratio <= policy.roomy_mean_ratio {
-        let reason = format!("steady at {mean:.1} %: {sentence}");
+        let longest = profile.resolution.estimated_burst.map(|it| Seconds(it.high_s));
+        let bursts = longest
+            .map_or(String::new(), |it| format!("; full-device bursts, if any, last at most {it}"));
+        let reason = format!(
+            "steady at {mean:.1} %: windows of {} hardly differ{bursts}",
+            Seconds(profile.window_s)
+        );
         return Judgement::new(SharingWord::SharesWell, 0.95, reason);
     }
     let reason =
@@ -251,17 +271,32 @@ fn burst_facts(profile: &BurstProfile, bursts: &Bursts) -> String {
 }
 
 /// Memory binds before compute: a device that is full takes no neighbour, however idle it is.
-fn heed_memory(judgement: &mut Judgement, scope: &ScopeFindings, policy: &Policy) {
+///
+/// The peaks of its tenants count too: those that have not met yet may meet.
+fn heed_memory(
+    judgement: &mut Judgement,
+    scope: &ScopeFindings,
+    peaks_of_tenants: Option<f64>,
+    policy: &Policy,
+) {
     let peak = scope.levels.get(&Metric::FramebufferUsed).map(|it| it.max);
     let total = scope.levels.get(&Metric::FramebufferTotal).map(|it| it.max);
     let (Some(peak), Some(total)) = (peak, total.filter(|it| *it > 0.0)) else { return };
-    if peak / total < policy.full_memory_ratio {
-        return;
-    }
-    judgement.reasons.push(format!(
-        "memory is {:.0} % full at its peak: a neighbour may not find room",
-        100.0 * peak / total
-    ));
+    let reason = if peak / total >= policy.full_memory_ratio {
+        format!(
+            "memory is {:.0} % full at its peak: a neighbour may not find room",
+            100.0 * peak / total
+        )
+    } else {
+        let Some(sum) = peaks_of_tenants.filter(|it| it / total >= policy.full_memory_ratio) else {
+            return;
+        };
+        format!(
+            "the memory peaks of its processes add up to {:.0} % of the device: if they coincide, one of them runs out of memory",
+            100.0 * sum / total
+        )
+    };
+    judgement.reasons.push(reason);
     if judgement.word == SharingWord::SharesWell {
         judgement.word = SharingWord::SharesWithCare;
     }

@@ -69,6 +69,7 @@ impl Cards {
             host: card.host.clone(),
             driver: details.driver.clone(),
             is_mig: details.is_mig,
+            bus_id: None,
         };
         match self.devices.get_mut(gpu) {
             None => self.devices.insert(gpu.clone(), device.clone()),
