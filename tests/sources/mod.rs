@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 
 /// One file of `src/`.
 #[derive(Debug)]
-pub struct Source {
+pub(crate) struct Source {
     /// Path from the root of the repository, with `/`.
-    pub path: String,
+    pub(crate) path: String,
     /// Path of the module, for example `import::mapping::unit`; `main`, or empty for the crate itself.
-    pub module: String,
+    pub(crate) module: String,
     /// Whether the whole file is compiled for tests only.
-    pub is_test: bool,
+    pub(crate) is_test: bool,
     /// The code without comments, strings and the tests at the end.
-    pub code: String,
+    pub(crate) code: String,
     /// The code without comments and strings.
-    pub with_tests: String,
+    pub(crate) with_tests: String,
 }
 
 /// Every file of `src/`.
-pub fn all_sources() -> Vec<Source> {
+pub(crate) fn all_sources() -> Vec<Source> {
     let root = root();
     let mut paths = Vec::new();
     collect(&root.join("src"), &mut paths);
@@ -47,7 +47,7 @@ pub fn all_sources() -> Vec<Source> {
 }
 
 /// Every text of the repository that is not built or generated elsewhere, with its path.
-pub fn tracked_texts() -> Vec<(String, String)> {
+pub(crate) fn tracked_texts() -> Vec<(String, String)> {
     let root = root();
     let mut paths = Vec::new();
     collect(&root, &mut paths);
@@ -58,14 +58,14 @@ pub fn tracked_texts() -> Vec<(String, String)> {
 }
 
 /// Whether a module is one of these, or lies below one of them.
-pub fn is_inside(module: &str, places: &[&str]) -> bool {
+pub(crate) fn is_inside(module: &str, places: &[&str]) -> bool {
     places.iter().any(|place| {
         module.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     })
 }
 
 /// Code with comments, strings and characters replaced by blanks; line numbers stay.
-pub fn blanked(text: &str) -> String {
+pub(crate) fn blanked(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let mut code = String::with_capacity(text.len());
     let mut at = 0;
