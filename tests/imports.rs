@@ -15,9 +15,7 @@ use cotenant::domain::source::SourceId;
 use cotenant::domain::time::{SampleInterval, Timestamp};
 use cotenant::import::error::ImportError;
 use cotenant::import::run::ImportSummary;
-use cotenant::import::{
-    IMPORTERS, ImportOptions, Importer, Recognised, by_id, import, recognise, refusal,
-};
+use cotenant::import::{IMPORTERS, ImportOptions, Importer, by_id, import, recognise, refusal};
 use serde_json::{Value, json};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -27,10 +25,7 @@ const START_MICROS: i64 = 1_767_225_600_000_000;
 
 /// Id of the listed format that the bytes are in; presets do not count here.
 fn listed(head: &[u8]) -> Option<&'static str> {
-    match recognise(head, "file") {
-        Recognised::Format(importer) => Some(importer.id()),
-        _ => None,
-    }
+    recognise(head).map(|it| it.id())
 }
 
 type Outcome = (Recording, Result<ImportSummary, ImportError>);
@@ -159,7 +154,7 @@ fn no_importer_panics_on_cut_or_damaged_samples() {
                     let mut damaged = bytes[..cut].to_vec();
                     damaged.extend_from_slice(b"\xff\0,,\"#\n");
                     damaged.extend_from_slice(&bytes[cut / 2..]);
-                    recognise(&damaged, "damaged");
+                    recognise(&damaged);
                     refusal::explain(&damaged);
                     let _ = read(*other, &damaged, "damaged", &every_second());
                 }

@@ -5,10 +5,11 @@ use crate::cli::error::CliError;
 use crate::cli::output;
 use crate::cli::progress::Counted;
 use crate::import::error::ImportError;
+use crate::import::identify::{Recognised, identify};
 use crate::import::join::Joined;
 use crate::import::mapping::{Mapping, MappingImporter, PRESETS, preset};
 use crate::import::run::ImportSummary;
-use crate::import::{ImportOptions, Importer, Recognised, recognise};
+use crate::import::{ImportOptions, Importer};
 use crate::storage::{Mode, RecordingWriter, StoredRecording};
 use std::fs::File;
 use std::io::Read;
@@ -194,7 +195,7 @@ fn by_content(head: &[u8], name: &str) -> Result<Chosen, CliError> {
     if head.is_empty() {
         return Err(ImportError::Empty { file: name.to_owned() }.into());
     }
-    match recognise(head, name) {
+    match identify(head, name) {
         Recognised::Format(importer) => Ok(Chosen::Listed(importer)),
         Recognised::Preset(importer) => Ok(Chosen::Made(importer)),
         Recognised::Ambiguous(presets) => Err(CliError::usage(

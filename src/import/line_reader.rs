@@ -1,5 +1,6 @@
-//! LineReader of a text, one at a time: memory stays with the longest line, not with the file.
+//! Lines of a text, one at a time: memory stays with the longest line, not with the file.
 
+use crate::import::words::position_of;
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
@@ -17,9 +18,12 @@ pub enum Line<'a> {
     End,
 }
 
-/// LineReader of a text, one at a time.
+/// Lines of a text, one at a time.
+///
+/// A line that lies in the reader's buffer as a whole is not copied.
 pub struct LineReader<'a> {
     input: &'a mut dyn BufRead,
+    lent: usize,
     line: Vec<u8>,
     number: u64,
 }
@@ -27,7 +31,7 @@ pub struct LineReader<'a> {
 impl<'a> LineReader<'a> {
     /// The lines of `input`, from where it stands.
     pub fn new(input: &'a mut dyn BufRead) -> Self {
-        Self { input, line: Vec::new(), number: 0 }
+        Self { input, lent: 0, line: Vec::new(), number: 0 }
     }
 
     /// Number of the line that was read last, from 1; 0 before the first.
@@ -39,22 +43,29 @@ impl<'a> LineReader<'a> {
     ///
     /// Errors: those of the reader; the lines before are not affected.
     pub fn read(&mut self) -> io::Result<Line<'_>> {
-        self.line.clear();
-        if Read::take(&mut *self.input, LONGEST).read_until(b'\n', &mut self.line)? == 0 {
+        self.input.consume(std::mem::take(&mut self.lent));
+        let ready = filled(self.input)?;
+        if ready.is_empty() {
             return Ok(Line::End);
         }
         self.number += 1;
+        let Some(end) = position_of(b'\n', ready) else { return self.read_across() };
+        self.lent = end + 1;
+        if end as u64 >= LONGEST {
+            return Ok(Line::TooLong);
+        }
+        Ok(Line::Text(text(&self.input.fill_buf()?[..end])))
+    }
+
+    /// Reads a line that goes on behind the reader's buffer.
+    fn read_across(&mut self) -> io::Result<Line<'_>> {
+        self.line.clear();
+        Read::take(&mut *self.input, LONGEST).read_until(b'\n', &mut self.line)?;
         if self.line.len() as u64 == LONGEST && self.line.last() != Some(&b'\n') {
             self.skip_rest()?;
             return Ok(Line::TooLong);
         }
-        while let Some(b'\n' | b'\r') = self.line.last() {
-            self.line.pop();
-        }
-        Ok(Line::Text(match std::str::from_utf8(&self.line) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => String::from_utf8_lossy(&self.line),
-        }))
+        Ok(Line::Text(text(&self.line)))
     }
 
     fn skip_rest(&mut self) -> io::Result<()> {
@@ -68,11 +79,33 @@ impl<'a> LineReader<'a> {
     }
 }
 
+/// What the reader has ready, which is nothing only at the end.
+fn filled(input: &mut dyn BufRead) -> io::Result<&[u8]> {
+    while let Err(error) = input.fill_buf() {
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    input.fill_buf()
+}
+
+/// A line without its end as text.
+fn text(line: &[u8]) -> Cow<'_, str> {
+    let mut line = line;
+    while let [rest @ .., b'\n' | b'\r'] = line {
+        line = rest;
+    }
+    match std::str::from_utf8(line) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(line),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(it: &str) -> Line<'_> {
+    fn plain(it: &str) -> Line<'_> {
         Line::Text(Cow::Borrowed(it))
     }
 
@@ -81,7 +114,7 @@ mod tests {
         let mut input: &[u8] = b"a\r\n\nb";
         let mut lines = LineReader::new(&mut input);
         for (number, expected) in [(1, "a"), (2, ""), (3, "b")] {
-            assert_eq!(lines.read().unwrap(), text(expected));
+            assert_eq!(lines.read().unwrap(), plain(expected));
             assert_eq!(lines.number(), number);
         }
         assert_eq!(lines.read().unwrap(), Line::End);
@@ -92,14 +125,19 @@ mod tests {
         let whole = format!("{}\nafter\n", "x".repeat(3 * LONGEST as usize + 5));
         let mut input = whole.as_bytes();
         let mut lines = LineReader::new(&mut input);
-        assert_eq!(lines.read().unwrap(), Line::TooLong);
-        assert_eq!(lines.read().unwrap(), text("after"));
+        assert!(lines.read().unwrap() == Line::TooLong);
+        assert!(lines.read().unwrap() == plain("after"));
         assert_eq!(lines.number(), 2);
+        let mut buffered = std::io::BufReader::with_capacity(100, whole.as_bytes());
+        let mut lines = LineReader::new(&mut buffered);
+        assert!(lines.read().unwrap() == Line::TooLong);
+        assert!(lines.read().unwrap() == plain("after"));
+        assert!(lines.read().unwrap() == Line::End);
     }
 
     #[test]
     fn bytes_that_are_no_text_do_not_end_the_reading() {
         let mut input: &[u8] = b"a\xffb\n";
-        assert_eq!(LineReader::new(&mut input).read().unwrap(), text("a\u{fffd}b"));
+        assert_eq!(LineReader::new(&mut input).read().unwrap(), plain("a\u{fffd}b"));
     }
 }

@@ -5,6 +5,7 @@
 //! instance, a process or a tenant, or about several of them at once.
 
 mod cells;
+mod decimal;
 pub mod error;
 mod importer;
 mod layout;
@@ -89,10 +90,12 @@ impl Mapping {
     ///
     /// `None`: it lacks one, or the mapping is for files without header.
     pub fn fit(&self, head: &[u8]) -> Option<usize> {
-        let text = String::from_utf8_lossy(head);
-        let is_header = self.written.header == Header::Line;
-        let mut lines = text.lines().filter(|it| !self.is_left_out(it)).take(layout::HEADER_WITHIN);
-        lines.find_map(|it| Layout::of(self, it).ok()).filter(|_| is_header)?;
+        if self.written.header != Header::Line {
+            return None;
+        }
+        let lines = head.split(|it| *it == b'\n').map(|it| String::from_utf8_lossy(it));
+        let mut lines = lines.filter(|it| !self.is_left_out(it)).take(layout::HEADER_WITHIN);
+        lines.find_map(|it| Layout::of(self, it.trim_end_matches('\r')).ok())?;
         Some(self.columns().len())
     }
 
@@ -131,7 +134,7 @@ impl Mapping {
     /// Whether a line is blank or a comment.
     pub(crate) fn is_left_out(&self, line: &str) -> bool {
         let is_comment = |start: &String| line.trim_start().starts_with(start.as_str());
-        line.trim().is_empty() || self.written.comment.as_ref().is_some_and(is_comment)
+        line.trim_ascii_start().is_empty() || self.written.comment.as_ref().is_some_and(is_comment)
     }
 }
 

@@ -9,6 +9,7 @@ pub mod decompress;
 pub mod dmon;
 pub mod error;
 pub mod gpu_names;
+pub mod identify;
 pub mod join;
 pub mod line_reader;
 pub mod lines;
@@ -33,11 +34,11 @@ pub(crate) mod testing;
 mod text_testing;
 pub mod unknown_names;
 pub mod unnamed_gpu;
+mod words;
 
 use crate::domain::sink::Sink;
 use crate::domain::time::{SampleInterval, Timestamp};
 use crate::import::error::ImportError;
-use crate::import::mapping::{Mapping, MappingImporter, PRESETS};
 use crate::import::run::ImportRun;
 use std::io::BufRead;
 
@@ -105,25 +106,10 @@ pub fn by_id(id: &str) -> Option<&'static dyn Importer> {
     IMPORTERS.iter().copied().find(|it| it.id() == id)
 }
 
-/// What the start of a file turned out to be.
-pub enum Recognised {
-    /// A format of [`IMPORTERS`].
-    Format(&'static dyn Importer),
-    /// A table that a preset describes.
-    Preset(Box<MappingImporter>),
-    /// A table that several presets describe; their ids. The user has to choose.
-    Ambiguous(Vec<&'static str>),
-    /// Nothing that we read.
-    Unknown,
-}
-
-/// The importer that fits the start of a file best.
+/// The importer that fits the start of a file best; `None` when none could read it.
 ///
-/// Of formats that are equally sure, the one that stands first in the list wins. A preset whose
-/// columns are all in the header goes before a format that is not sure, and the preset that names
-/// more columns before one that names fewer. `file_name` only decides between presets whose files
-/// have the same columns.
-pub fn recognise(head: &[u8], file_name: &str) -> Recognised {
+/// Of two that are equally sure, the one that stands first in the list wins.
+pub fn recognise(head: &[u8]) -> Option<&'static dyn Importer> {
     let mut best: Option<(Likeness, &'static dyn Importer)> = None;
     for importer in IMPORTERS {
         let likeness = importer.recognise(head);
@@ -131,45 +117,7 @@ pub fn recognise(head: &[u8], file_name: &str) -> Recognised {
             best = Some((likeness, *importer));
         }
     }
-    if let Some((Likeness::Sure, importer)) = best {
-        return Recognised::Format(importer);
-    }
-    let mut fitting = fitting_presets(head);
-    if fitting.len() > 1 {
-        let is_named = |it: &Mapping| it.file_name_hint().is_some_and(|it| file_name.contains(it));
-        let named: Vec<_> = fitting.iter().filter(|it| is_named(&it.1)).cloned().collect();
-        if named.len() == 1 {
-            fitting = named;
-        }
-    }
-    match (fitting.pop(), best) {
-        (Some((_, mapping)), _) if fitting.is_empty() => {
-            Recognised::Preset(Box::new(MappingImporter { mapping }))
-        }
-        (Some((last, _)), _) => {
-            Recognised::Ambiguous(fitting.iter().map(|it| it.0).chain([last]).collect())
-        }
-        (None, Some((_, importer))) => Recognised::Format(importer),
-        (None, None) => Recognised::Unknown,
-    }
-}
-
-/// The presets whose columns are all in the header, as far as they name most columns.
-fn fitting_presets(head: &[u8]) -> Vec<(&'static str, Mapping)> {
-    let mut most = 0;
-    let mut fitting = Vec::new();
-    for (id, text) in PRESETS {
-        let Ok(mapping) = Mapping::from_toml(text) else { continue };
-        let Some(columns) = mapping.fit(head) else { continue };
-        if columns > most {
-            most = columns;
-            fitting.clear();
-        }
-        if columns == most {
-            fitting.push((*id, mapping));
-        }
-    }
-    fitting
+    best.map(|it| it.1)
 }
 
 /// Reads one file into the sink and sums up what happened.

@@ -61,6 +61,8 @@ pub enum Block {
 /// The verdict on one device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerdictCard {
+    /// Part of anchors, unique among the cards, in kebab case.
+    pub anchor: String,
     /// Name of the device.
     pub name: String,
     /// Its model; `None` when it is not known.
@@ -73,6 +75,8 @@ pub struct VerdictCard {
     pub reasons: Vec<String>,
     /// What lowered the confidence.
     pub caveats: Vec<String>,
+    /// Its activity at a glance; `None` when it was not recorded over time.
+    pub glance: Option<Figure>,
     /// A few numbers: name and value.
     pub facts: Vec<(String, Cell)>,
 }

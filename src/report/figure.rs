@@ -8,6 +8,13 @@ use crate::domain::time::TimeSpan;
 pub enum Figure {
     /// Who used the device when.
     Timeline(TimelineFigure),
+    /// One series at a glance, without axes: from 0 to 100 % over its whole time.
+    Strip {
+        /// From left to right.
+        span: TimeSpan,
+        /// In percent.
+        series: RowSeries,
+    },
     /// Share of time at or above 5, 50 and 95 %.
     DutyBars(Vec<DutyBar>),
     /// How much demand varies when averaged over longer and longer windows.
@@ -23,15 +30,25 @@ pub enum Figure {
     },
 }
 
+/// Empty room around a picture that stands alone, in pixels.
+pub(crate) const MARGIN: u32 = 16;
+
 impl Figure {
-    /// Width and height in pixels at which the picture is easy to read.
+    /// Width and height in pixels at which the picture is easy to read, with its margin.
     pub fn natural_size(&self) -> (u32, u32) {
+        let (width, height) = self.content_size();
+        (width + 2 * MARGIN, height + 2 * MARGIN)
+    }
+
+    /// The same without a margin, for a place that has one.
+    pub(crate) fn content_size(&self) -> (u32, u32) {
         match self {
             Self::Timeline(it) => (960, 64 + 104 * it.rows.len() as u32),
+            Self::Strip { .. } => (880, 46),
             Self::DutyBars(bars) => (960, 78 + 30 * bars.len() as u32),
-            Self::DemandCv(_) => (470, 300),
-            Self::BurstHistogram(panels) => (470, 60 + 120 * panels.len() as u32),
-            Self::MemoryBars { bars, .. } => (470, 60 + 30 * bars.len() as u32),
+            Self::DemandCv(_) => (400, 290),
+            Self::BurstHistogram(panels) => (400, 60 + 120 * panels.len() as u32),
+            Self::MemoryBars { bars, .. } => (400, 60 + 30 * bars.len() as u32),
         }
     }
 }

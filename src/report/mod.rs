@@ -10,6 +10,8 @@ pub mod render;
 pub mod sections;
 #[cfg(test)]
 mod specimen;
+#[cfg(test)]
+mod tests;
 mod view;
 mod wording;
 
@@ -78,37 +80,4 @@ fn subtitle(input: &ReportInput<'_>) -> String {
         parts.push(format!("read by {}", wording::list(&tools)));
     }
     parts.join(" · ")
-}
-
-#[cfg(test)]
-mod look {
-    use crate::report::plot::theme::Theme;
-    use crate::report::plot::{Format, figures, render};
-    use crate::report::render::{html, text};
-    use crate::report::specimen::{crowd, specimen};
-
-    #[test]
-    fn write_for_the_eye() {
-        let Some(folder) = option_env!("LOOK") else { return };
-        std::fs::create_dir_all(folder).unwrap();
-        for (name, world) in
-            [("specimen", specimen()), ("crowd", crowd(8, 20)), ("fleet", crowd(64, 4))]
-        {
-            let report = world.report();
-            std::fs::write(format!("{folder}/{name}.html"), html::page(&report)).unwrap();
-            std::fs::write(format!("{folder}/{name}.txt"), text::text(&report, 80, false)).unwrap();
-            std::fs::write(format!("{folder}/{name}.ansi"), text::text(&report, 80, true)).unwrap();
-            if name == "specimen" {
-                for it in figures(&report) {
-                    for (theme, key) in [(Theme::Light, "light"), (Theme::Dark, "dark")] {
-                        let size = it.figure.natural_size();
-                        let png = render(it.figure, size, theme, Format::Png { scale: 2 }).unwrap();
-                        std::fs::write(format!("{folder}/{}-{key}.png", it.id), png).unwrap();
-                        let svg = render(it.figure, size, theme, Format::Svg).unwrap();
-                        std::fs::write(format!("{folder}/{}-{key}.svg", it.id), svg).unwrap();
-                    }
-                }
-            }
-        }
-    }
 }

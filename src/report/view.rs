@@ -7,7 +7,7 @@ use crate::domain::ident::Subject;
 use crate::domain::metric::{Metric, Unit};
 use crate::recommender::suitability::Suitability;
 use crate::report::ReportInput;
-use crate::report::wording::{clean, slug};
+use crate::report::wording::{clean, name, slug};
 
 /// So many devices are shown unfolded.
 pub(crate) const UNFOLDED_DEVICES: usize = 8;
@@ -50,21 +50,44 @@ pub(crate) fn devices<'a>(input: &ReportInput<'a>) -> Vec<DeviceView<'a>> {
     views
 }
 
-fn view<'a>(input: &ReportInput<'a>, device: &'a DeviceFindings) -> DeviceView<'a> {
-    let (own, mut residents): (Vec<_>, Vec<_>) =
-        device.subjects.iter().partition(|it| it.subject.is_device());
-    residents.sort_by(|a, b| {
-        let (first, second) = (mean_activity(b), mean_activity(a));
-        let by_activity = first.unwrap_or(-1.0).total_cmp(&second.unwrap_or(-1.0));
-        by_activity.then_with(|| a.subject.cmp(&b.subject))
+/// Every device, and last those loads of which no device is known.
+pub(crate) fn places<'a>(input: &ReportInput<'a>) -> Vec<DeviceView<'a>> {
+    let mut places = devices(input);
+    if !input.findings.unplaced.is_empty() {
+        places.push(DeviceView {
+            name: "Loads on no known GPU".to_owned(),
+            slug: "no-known-gpu".to_owned(),
+            model: None,
+            own: None,
+            residents: by_activity(&input.findings.unplaced),
+            verdict: None,
+        });
+    }
+    places
+}
+
+/// The most active first, those without activity last.
+fn by_activity<'a>(
+    subjects: impl IntoIterator<Item = &'a SubjectFindings>,
+) -> Vec<&'a SubjectFindings> {
+    let mut sorted: Vec<&SubjectFindings> = subjects.into_iter().collect();
+    sorted.sort_by(|a, b| {
+        let activity = |it: &SubjectFindings| mean_activity(it).unwrap_or(-1.0);
+        activity(b).total_cmp(&activity(a)).then_with(|| a.subject.cmp(&b.subject))
     });
-    let name = clean(&device.label);
+    sorted
+}
+
+fn view<'a>(input: &ReportInput<'a>, device: &'a DeviceFindings) -> DeviceView<'a> {
+    let (own, residents): (Vec<_>, Vec<_>) =
+        device.subjects.iter().partition(|it| it.subject.is_device());
+    let name = name(&device.label);
     DeviceView {
         slug: slug(&name),
         name,
         model: device.model.as_deref().map(clean),
         own: own.first().copied(),
-        residents,
+        residents: by_activity(residents),
         verdict: verdict(input, &Subject::device(&device.gpu)),
     }
 }

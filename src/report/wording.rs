@@ -55,6 +55,14 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
     format!("{}…{}", start.trim_end(), end.trim_start())
 }
 
+/// Longest name inside a sentence, in characters.
+const LONGEST_NAME: usize = 48;
+
+/// A name from elsewhere as a part of a sentence.
+pub(crate) fn name(text: &str) -> String {
+    shorten(&clean(text), LONGEST_NAME)
+}
+
 /// The text as an anchor: lower case letters and digits, the rest as single hyphens.
 pub(crate) fn slug(text: &str) -> String {
     let mut slug = String::new();

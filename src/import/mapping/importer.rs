@@ -7,7 +7,7 @@ use crate::import::cells::number;
 use crate::import::error::ImportError;
 use crate::import::line_reader::{Line, LineReader};
 use crate::import::mapping::Mapping;
-use crate::import::mapping::cells::{Cells, Splitter, plain_decimal};
+use crate::import::mapping::cells::{Cells, Splitter};
 use crate::import::mapping::layout::{HEADER_WITHIN, Layout, LongCells, Missing, TimeCells};
 use crate::import::mapping::phases::Phases;
 use crate::import::mapping::schema::Header;
@@ -298,8 +298,12 @@ impl<'m> Table<'m> {
             self.readings.clear();
             for (position, quantity) in columns {
                 let meant = &self.mapping.quantities[*quantity];
-                let cell = cells.get(*position);
-                match value(cell) {
+                if let Some(value) = cells.decimal(*position) {
+                    self.readings.push((meant.metric, meant.conversion.apply(value)));
+                    self.seen[*quantity] = true;
+                    continue;
+                }
+                match value(cells.get(*position)) {
                     Ok(Some(value)) => {
                         self.readings.push((meant.metric, meant.conversion.apply(value)));
                         self.seen[*quantity] = true;
@@ -377,9 +381,12 @@ impl<'m> Table<'m> {
     }
 }
 
+/// Reads any cell; `Ok(None)` when it says that there is no reading.
 fn value(cell: &str) -> Result<Option<f64>, String> {
-    match plain_decimal(cell) {
-        Some(value) => Ok(Some(value)),
-        None => number(cell),
+    let is_number = cell.trim_start_matches('-').starts_with(|it: char| it.is_ascii_digit());
+    match cell.parse::<f64>() {
+        // Sentinels are larger, and left to the slow way.
+        Ok(value) if is_number && value.abs() < 1e18 => Ok(Some(value)),
+        _ => number(cell),
     }
 }

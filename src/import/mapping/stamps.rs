@@ -105,8 +105,28 @@ impl Stamps {
     }
 }
 
+/// Seconds in plain digits with up to six below the point; `None` leaves every other cell to the slow way.
+fn plain_seconds(cell: &str) -> Option<Timestamp> {
+    let (whole, below) = cell.split_once('.').unwrap_or((cell, ""));
+    if whole.is_empty() || whole.len() > 11 || below.len() > 6 {
+        return None;
+    }
+    let mut micros = 0_i64;
+    for digit in whole.bytes().chain(below.bytes()) {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        micros = micros * 10 + i64::from(digit - b'0');
+    }
+    (below.len()..6).for_each(|_| micros *= 10);
+    Some(Timestamp::from_micros(micros))
+}
+
 /// A count from the Unix epoch; a program that writes tables may have written `1.66e9`.
 fn counted(cell: &str, unit: EpochUnit) -> Result<Timestamp, String> {
+    if let (EpochUnit::Seconds, Some(at)) = (unit, plain_seconds(cell)) {
+        return Ok(at);
+    }
     if !cell.contains(['e', 'E']) {
         return epoch(cell, unit);
     }
@@ -119,5 +139,28 @@ fn counted(cell: &str, unit: EpochUnit) -> Result<Timestamp, String> {
     match cell.parse::<f64>().map(|it| it * per_micro) {
         Ok(micros) if micros.abs() < 9e18 => Ok(Timestamp::from_micros(micros.round() as i64)),
         _ => Err(cell.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn plain_seconds_are_what_the_slow_way_says(whole in 0_i64..99_999_999_999, below in "[0-9]{0,6}") {
+            for cell in [format!("{whole}"), format!("{whole}.{below}")] {
+                let plain = plain_seconds(&cell);
+                prop_assert_eq!(plain, epoch(&cell, EpochUnit::Seconds).ok(), "{}", cell);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_plain_is_left_to_the_slow_way() {
+        for cell in ["", "-1", "1.2345678", "1e9", "123456789012", "1.2.3", ".5"] {
+            assert_eq!(plain_seconds(cell), None, "{cell}");
+        }
     }
 }

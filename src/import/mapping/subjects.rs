@@ -8,7 +8,8 @@ use crate::import::cells::is_missing;
 use crate::import::error::ImportError;
 use crate::import::gpu_names::{GpuNames, driver_uuid, given};
 use crate::import::mapping::Mapping;
-use crate::import::mapping::cells::{Cells, plain_decimal};
+use crate::import::mapping::cells::Cells;
+use crate::import::mapping::decimal::plain_decimal;
 use crate::import::mapping::layout::SubjectCells;
 use crate::import::mapping::schema::{GpuKind, SubjectKind};
 use crate::import::run::ImportRun;
@@ -54,6 +55,9 @@ pub(crate) struct Subjects {
     key: String,
     known: BTreeMap<String, usize>,
     owners: Vec<Owners>,
+    keys: Vec<String>,
+    next: Vec<usize>,
+    last: usize,
     names: GpuNames,
 }
 
@@ -71,16 +75,29 @@ impl Subjects {
             self.key.push_str(cells.get(position));
             self.key.push('\u{1f}');
         }
-        if let Some(number) = self.known.get(self.key.as_str()) {
-            return Ok(Ok(*number));
+        // Files repeat their subjects in one order, so the one that came next last time is tried first.
+        let guess = self.next.get(self.last).copied().unwrap_or_default();
+        if self.keys.get(guess) == Some(&self.key) {
+            self.last = guess;
+            return Ok(Ok(guess));
+        }
+        if let Some(number) = self.known.get(self.key.as_str()).copied() {
+            self.next[self.last] = number;
+            self.last = number;
+            return Ok(Ok(number));
         }
         let owners = match self.owners(mapping, at, cells, run)? {
             Ok(owners) => owners,
             Err(nobody) => return Ok(Err(nobody)),
         };
+        let number = self.owners.len();
         self.owners.push(owners);
-        self.known.insert(self.key.clone(), self.owners.len() - 1);
-        Ok(Ok(self.owners.len() - 1))
+        self.keys.push(self.key.clone());
+        self.known.insert(self.key.clone(), number);
+        self.next.push(number);
+        self.next[self.last] = number;
+        self.last = number;
+        Ok(Ok(number))
     }
 
     /// Everyone of this number.
@@ -196,7 +213,7 @@ fn instance(
 
 /// A whole number, also as a table program with gaps in the column writes it: `7.0`.
 fn whole(cell: &str) -> Option<u32> {
-    let value = plain_decimal(cell)?;
+    let value = plain_decimal(cell.as_bytes(), 0)?;
     let is_whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
     is_whole.then_some(value as u32)
 }

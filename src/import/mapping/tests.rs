@@ -5,9 +5,10 @@ use crate::domain::recording::Recording;
 use crate::domain::series::Series;
 use crate::domain::time::{SampleInterval, TimeSpan, Timestamp};
 use crate::import::error::ImportError;
+use crate::import::identify::{Recognised, identify};
 use crate::import::run::ImportSummary;
 use crate::import::testing::{START, read, real_file, with_start};
-use crate::import::{ImportOptions, Importer, Likeness, Recognised, recognise};
+use crate::import::{ImportOptions, Importer, Likeness};
 
 /// A mapping of `[[metric]]` tables behind other tables.
 fn mapping(tables: &str) -> Mapping {
@@ -380,7 +381,7 @@ fn every_preset_can_be_read_and_is_named_like_its_id() {
 }
 
 fn recognised(head: &str, file_name: &str) -> String {
-    match recognise(head.as_bytes(), file_name) {
+    match identify(head.as_bytes(), file_name) {
         Recognised::Format(it) => it.id().to_owned(),
         Recognised::Preset(it) => it.mapping.name().to_owned(),
         Recognised::Ambiguous(ids) => format!("ambiguous: {}", ids.len()),
@@ -403,7 +404,7 @@ fn presets_are_recognised_by_their_columns_and_by_file_name_only_between_equals(
 fn real(name: &str, preset: &str) -> Option<(ImportSummary, Recording)> {
     let bytes = real_file(name)?;
     let head = &bytes[..bytes.len().min(65_536)];
-    let Recognised::Preset(importer) = recognise(head, name) else {
+    let Recognised::Preset(importer) = identify(head, name) else {
         panic!("{name} is not recognised")
     };
     assert_eq!(importer.mapping.name(), preset);
@@ -545,4 +546,37 @@ fn eight_real_gpus_without_an_index_column_are_refused_and_not_merged() {
     let importer = MappingImporter { mapping: mapping(tables) };
     let error = read(&importer, &bytes, &ImportOptions::default()).unwrap_err();
     assert!(matches!(error, ImportError::AmbiguousGpu { .. }), "{error}");
+}
+
+/// A sample under `fixtures/imports/mapping/` through the mapping beside it.
+fn sample(name: &str) -> (ImportSummary, Recording) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/imports/mapping");
+    let text =
+        |ending: &str| std::fs::read_to_string(folder.join(format!("{name}.{ending}"))).unwrap();
+    let mapping = Mapping::from_toml(&text("toml")).unwrap();
+    read(&MappingImporter { mapping }, text("csv").as_bytes(), &ImportOptions::default()).unwrap()
+}
+
+#[test]
+fn the_wide_sample_means_what_was_written_into_it() {
+    let (summary, recording) = sample("wide_phases");
+    assert_eq!((summary.rows, summary.readings, summary.rejections.count()), (8, 11, 1));
+    let web = Subject::Tenant { gpu: Some(GpuId::from_index(0)), tenant: TenantId::new("web") };
+    assert_eq!(series(&recording, &gpu(0), Metric::Power).values(), [30_500.0, 31_000.0]);
+    assert_eq!(series(&recording, &gpu(1), Metric::Power).values(), [60_000.0, 61_000.0]);
+    assert_eq!(series(&recording, &gpu(1), Metric::FramebufferUsed).values(), [209_715_200.0]);
+    assert_eq!(series(&recording, &web, Metric::LatencyP99).values(), [0.012, 0.0125, 0.013]);
+    let phases: Vec<(&str, f64)> =
+        recording.outline.phases.iter().map(|it| (it.label.as_str(), it.span.seconds())).collect();
+    assert_eq!(phases, [("warm", 1.0), ("steady", 2.0)]);
+}
+
+#[test]
+fn the_long_sample_means_what_was_written_into_it() {
+    let (summary, recording) = sample("long_semicolon");
+    assert_eq!((summary.rows, summary.rejections.count(), summary.warnings.len()), (3, 0, 1));
+    assert_eq!(series(&recording, &gpu(0), Metric::GpuUtilization).values(), [50.0, 75.0]);
+    assert_eq!(series(&recording, &gpu(0), Metric::SmClock).values(), [1980.0]);
+    let start = recording.outline.span.unwrap().from();
+    assert_eq!(start.as_micros(), 1_767_225_600_000_000);
 }

@@ -2,7 +2,7 @@
 
 use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
-use crate::domain::metric::{Dialect, Metric};
+use crate::domain::metric::{Dialect, Metric, Unit};
 use crate::domain::outline::Process;
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
@@ -138,8 +138,10 @@ impl Reader {
         };
         if !metric.is_plausible(value) {
             let (least, greatest) = metric.spec().range;
-            let expected = format!("{least} to {greatest} {}", metric.spec().unit.symbol());
-            return run.reject(sample.name, &expected, &value.to_string());
+            let unit = metric.spec().unit;
+            let symbol = if unit == Unit::Ratio { "" } else { unit.symbol() };
+            let expected = format!("{least} to {greatest} {symbol}");
+            return run.reject(sample.name, expected.trim_end(), &value.to_string());
         }
         let owner = match owner(dialect, &sample.labels) {
             Ok(Owner::Card { card, .. } | Owner::Process { card, .. })

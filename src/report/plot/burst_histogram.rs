@@ -95,6 +95,6 @@ fn mark_median<B: DrawingBackend>(
     canvas.line(&[(x, top - 4.0), (x, floor)], Role::Ground, 3.5)?;
     canvas.line(&[(x, top - 4.0), (x, floor)], Role::Ink, 1.5)?;
     let half = width_of(&name, 11.5) / 2.0;
-    let centre = x.clamp(LEFT + half, length.at_log(f64::MAX) - half);
+    let centre = x.min(length.at_log(f64::MAX) - half).max(LEFT + half);
     canvas.words((centre, top - 7.0), &name, Lettering::NOTE.anchored(HPos::Center))
 }

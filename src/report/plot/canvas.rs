@@ -74,6 +74,7 @@ pub(crate) struct Canvas<'a, B: DrawingBackend> {
     factor: f64,
     theme: Theme,
     medium: Medium,
+    margin: f64,
     shortened: Vec<(String, String)>,
 }
 
@@ -85,12 +86,17 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         theme: Theme,
         medium: Medium,
     ) -> Self {
-        Self { area, factor, theme, medium, shortened: Vec::new() }
+        Self { area, factor, theme, medium, margin: 0.0, shortened: Vec::new() }
     }
 
     /// Names that were shortened, with the full ones, in the order of drawing.
     pub(crate) fn into_shortened(self) -> Vec<(String, String)> {
         self.shortened
+    }
+
+    /// Puts the origin this far from the left and from the top, in logical pixels.
+    pub(crate) fn move_origin(&mut self, margin: f64) {
+        self.margin = margin;
     }
 
     /// Fills everything with the ground.
@@ -175,15 +181,15 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         let colour = self.colour(look.role);
         let font = font.pos(Pos::new(look.anchor, VPos::Top)).color(&colour);
         // The built-in font has one thin weight: pixels get it by printing side by side.
-        let copies = match (self.medium, look.is_bold) {
-            (Medium::Vector, _) => 1,
-            (Medium::Pixels, false) => 2,
-            (Medium::Pixels, true) => 4,
+        let spread = match (self.medium, look.is_bold) {
+            (Medium::Vector, _) => 0.0,
+            (Medium::Pixels, false) => 0.2,
+            (Medium::Pixels, true) => 0.55,
         };
-        let (x, y) = (at.0 * self.factor, at.1 * self.factor - lift);
-        for copy in 0..copies {
-            let x = x.round() as i32 + copy * (self.factor / 4.0).round().max(1.0) as i32 / 2;
-            drawn(self.area.draw(&Text::new(text, (x, y.round() as i32), font.clone())))?;
+        let (x, y) = self.device_point(at);
+        for step in 0..=(spread * self.factor).round() as i32 {
+            let corner = (x + step, y - lift.round() as i32);
+            drawn(self.area.draw(&Text::new(text, corner, font.clone())))?;
         }
         Ok(())
     }
@@ -210,7 +216,8 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
     }
 
     fn device_point(&self, at: Point) -> (i32, i32) {
-        ((at.0 * self.factor).round() as i32, (at.1 * self.factor).round() as i32)
+        let pixel = |it: f64| ((it + self.margin) * self.factor).round() as i32;
+        (pixel(at.0), pixel(at.1))
     }
 
     fn device_points(&self, points: &[Point]) -> Vec<(i32, i32)> {

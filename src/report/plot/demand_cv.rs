@@ -17,7 +17,7 @@ const BOTTOM: f64 = 42.0;
 /// Height of a line of the legend.
 const LINE: f64 = 18.0;
 /// Longest name in the legend.
-const NAME_PX: f64 = 150.0;
+const NAME_PX: f64 = 170.0;
 
 /// Draws curves of demand CV.
 pub(crate) fn draw<B: DrawingBackend>(

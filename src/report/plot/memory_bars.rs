@@ -14,9 +14,9 @@ const TOP: f64 = 26.0;
 /// Room below the bars for the axis.
 const BOTTOM: f64 = 26.0;
 /// Room left of the bars for names.
-const LEFT: f64 = 132.0;
+const LEFT: f64 = 124.0;
 /// Room right of the bars for the peak.
-const RIGHT: f64 = 72.0;
+const RIGHT: f64 = 66.0;
 
 /// Draws bars of memory.
 pub(crate) fn draw<B: DrawingBackend>(

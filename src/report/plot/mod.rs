@@ -89,14 +89,14 @@ fn collect<'a>(blocks: &'a [Block], found: &mut Vec<NamedFigure<'a>>) {
 
 /// Draws a figure; `size` is in logical pixels, see [`Figure::natural_size`].
 ///
-/// Errors: [`PlotError::Size`] below 80 or above 8000 pixels a side.
+/// Errors: [`PlotError::Size`] below 60 or above 8000 pixels a side.
 pub fn render(
     figure: &Figure,
     size: (u32, u32),
     theme: Theme,
     format: Format,
 ) -> Result<Vec<u8>, PlotError> {
-    if ![size.0, size.1].iter().all(|it| (80..=8000).contains(it)) {
+    if ![size.0, size.1].iter().all(|it| (60..=8000).contains(it)) {
         return Err(PlotError::Size { width: size.0, height: size.1 });
     }
     load_font()?;
@@ -127,11 +127,15 @@ fn draw<B: DrawingBackend>(
     figure: &Figure,
     mut canvas: Canvas<'_, B>,
     size: (u32, u32),
+    margin: u32,
 ) -> Result<Vec<(String, String)>, PlotError> {
-    let size = (f64::from(size.0), f64::from(size.1));
+    let inside = |it: u32| f64::from(it.saturating_sub(2 * margin));
+    let size = (inside(size.0), inside(size.1));
     canvas.clear()?;
+    canvas.move_origin(f64::from(margin));
     match figure {
         Figure::Timeline(it) => timeline::draw(&mut canvas, it, size),
+        Figure::Strip { span, series } => timeline::draw_strip(&mut canvas, *span, series, size),
         Figure::DutyBars(it) => duty_bars::draw(&mut canvas, it, size),
         Figure::DemandCv(it) => demand_cv::draw(&mut canvas, it, size),
         Figure::BurstHistogram(it) => burst_histogram::draw(&mut canvas, it, size),

@@ -1,6 +1,6 @@
 //! PNG: drawn larger than asked for, then averaged, so that edges are smooth.
 
-use crate::report::figure::Figure;
+use crate::report::figure::{Figure, MARGIN};
 use crate::report::plot::canvas::{Canvas, Medium};
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{PlotError, draw};
@@ -9,6 +9,9 @@ use plotters::prelude::BitMapBackend;
 
 /// At least so many drawn pixels stand for one logical pixel.
 const FINENESS: u32 = 4;
+
+/// No more pixels than this are drawn at once: about 200 MB.
+const MOST_DRAWN: u64 = 64_000_000;
 
 /// Bytes of a pixel.
 const RGB: usize = 3;
@@ -20,14 +23,19 @@ pub(crate) fn png(
     theme: Theme,
     scale: u32,
 ) -> Result<Vec<u8>, PlotError> {
-    let grain = FINENESS.div_ceil(scale);
+    let fits = |grain: &u32| {
+        let factor = u64::from(scale * grain);
+        u64::from(size.0) * u64::from(size.1) * factor * factor <= MOST_DRAWN
+    };
+    let grain = (1..=FINENESS.div_ceil(scale)).rev().find(fits);
+    let grain = grain.ok_or(PlotError::Size { width: size.0, height: size.1 })?;
     let factor = scale * grain;
     let large = (size.0 * factor, size.1 * factor);
     let mut drawn = vec![0; large.0 as usize * large.1 as usize * RGB];
     {
         let area = BitMapBackend::with_buffer(&mut drawn, large).into_drawing_area();
         let canvas = Canvas::new(&area, f64::from(factor), theme, Medium::Pixels);
-        draw(figure, canvas, size)?;
+        draw(figure, canvas, size, MARGIN)?;
         area.present().map_err(|it| PlotError::Draw { message: it.to_string() })?;
     }
     let (width, height) = (size.0 * scale, size.1 * scale);

@@ -54,6 +54,27 @@ pub(crate) fn draw<B: DrawingBackend>(
     Ok(())
 }
 
+/// Draws one series at a glance.
+pub(crate) fn draw_strip<B: DrawingBackend>(
+    canvas: &mut Canvas<'_, B>,
+    span: TimeSpan,
+    series: &RowSeries,
+    (width, height): (f64, f64),
+) -> Result<(), PlotError> {
+    let seconds = span.seconds();
+    let time = Time {
+        from: span.from(),
+        scale: Scale::new((0.0, seconds), (0.0, width)),
+        seconds_per_px: seconds / width.max(1.0),
+    };
+    let value = Scale::new((0.0, 100.0), (height - 1.0, 2.0));
+    for level in [0.0, 100.0] {
+        let y = value.at(level);
+        canvas.line(&[(0.0, y), (width, y)], Role::Grid, 0.75)?;
+    }
+    draw_series(canvas, series, &time, &value)
+}
+
 /// The shared time axis.
 struct Time {
     from: Timestamp,

@@ -1,6 +1,6 @@
 //! SVG: for a file of its own, and for inside a page.
 
-use crate::report::figure::Figure;
+use crate::report::figure::{Figure, MARGIN};
 use crate::report::plot::canvas::{Canvas, Medium};
 use crate::report::plot::theme::{ROLES, Theme};
 use crate::report::plot::{PlotError, draw};
@@ -30,20 +30,23 @@ pub(crate) fn svg(figure: &Figure, size: (u32, u32), theme: Theme) -> Result<Str
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {wide} {high}\" font-family=\"{FONTS}\">"
     );
-    Ok(frame + &body(figure, size, theme)?)
+    Ok(frame + &body(figure, size, theme, MARGIN)?)
 }
 
 /// The figure as an element of a page: hues are style variables, so that one drawing serves
 /// light and dark; no name space, which a page does not need.
 pub(crate) fn embedded(figure: &Figure, key: &str, alt: &str) -> Result<String, PlotError> {
-    let size = figure.natural_size();
+    let size = figure.content_size();
     let (wide, high) = (size.0 * FACTOR, size.1 * FACTOR);
+    // A strip has no words and no circles, so it may be stretched to its place.
+    let is_strip = matches!(figure, Figure::Strip { .. });
+    let stretch = if is_strip { " preserveAspectRatio=\"none\"" } else { "" };
     let frame = format!(
-        "<svg viewBox=\"0 0 {wide} {high}\" role=\"img\" aria-labelledby=\"{key}-alt\">\
+        "<svg viewBox=\"0 0 {wide} {high}\"{stretch} role=\"img\" aria-labelledby=\"{key}-alt\">\
          <title id=\"{key}-alt\">{}</title>",
         escaped(alt)
     );
-    let mut drawing = body(figure, size, Theme::Light)?;
+    let mut drawing = body(figure, size, Theme::Light, 0)?;
     for (_, name, hue, _) in ROLES {
         for attribute in ["fill", "stroke"] {
             let fixed = format!(" {attribute}=\"#{hue:06X}\"");
@@ -54,13 +57,13 @@ pub(crate) fn embedded(figure: &Figure, key: &str, alt: &str) -> Result<String, 
 }
 
 /// Everything after the opening tag.
-fn body(figure: &Figure, size: (u32, u32), theme: Theme) -> Result<String, PlotError> {
+fn body(figure: &Figure, size: (u32, u32), theme: Theme, margin: u32) -> Result<String, PlotError> {
     let mut drawing = String::new();
     let large = (size.0 * FACTOR, size.1 * FACTOR);
     let shortened = {
         let area = SVGBackend::with_string(&mut drawing, large).into_drawing_area();
         let canvas = Canvas::new(&area, f64::from(FACTOR), theme, Medium::Vector);
-        let shortened = draw(figure, canvas, size)?;
+        let shortened = draw(figure, canvas, size, margin)?;
         area.present().map_err(|it| PlotError::Draw { message: it.to_string() })?;
         shortened
     };

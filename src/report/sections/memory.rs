@@ -9,8 +9,8 @@ use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{bytes_or, missing, number, numbers, words};
 use crate::report::figure::{Figure, MemoryBar, SeriesColour};
 use crate::report::sections::{Section, title};
-use crate::report::view::{DeviceView, UNFOLDED_DEVICES, devices, kind, level};
-use crate::report::wording::{clean, count};
+use crate::report::view::{DeviceView, UNFOLDED_DEVICES, kind, level, places};
+use crate::report::wording::{clean, count, name};
 
 /// So many loads are drawn for each device.
 const MOST_BARS: usize = 5;
@@ -26,7 +26,7 @@ impl Section for Memory {
     }
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
-        let devices = devices(input);
+        let devices = places(input);
         if devices.is_empty() {
             return Vec::new();
         }
@@ -98,8 +98,10 @@ fn bars(device: &DeviceView<'_>) -> Option<Block> {
     let peak = MemoryBytes::from_f64(first.peak_bytes)?;
     let left = total_bytes.and_then(|it| MemoryBytes::from_f64((it - first.peak_bytes).max(0.0)));
     let see = match left {
-        Some(left) => format!("{} peaks at {peak} and leaves {left}.", first.name),
-        None => format!("{} peaks at {peak}; how much there is was not recorded.", first.name),
+        Some(left) => format!("{} peaks at {peak} and leaves {left}.", name(&first.name)),
+        None => {
+            format!("{} peaks at {peak}; how much there is was not recorded.", name(&first.name))
+        }
     };
     Some(Block::Figure {
         id: format!("memory-{}", device.slug),

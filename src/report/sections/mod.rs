@@ -44,7 +44,7 @@ fn title(section: &dyn Section, text: &str) -> Block {
 
 /// The heading of a device inside a section.
 fn device_heading(section: &dyn Section, slug: &str, name: &str) -> Block {
-    let anchor = format!("{}-{slug}", section.id());
+    let anchor = format!("{slug}-{}", section.id());
     Block::Heading { level: 3, anchor, text: name.to_owned() }
 }
 

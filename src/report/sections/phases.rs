@@ -1,12 +1,12 @@
 //! Labelled phases and chosen windows, compared.
 
-use crate::analysis::findings::{Scope, SubjectFindings};
+use crate::analysis::findings::{Scope, ScopeFindings, SubjectFindings};
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{missing, numbers, percent, seconds_or, words};
 use crate::report::sections::{Section, title};
 use crate::report::view::{NO_PROFILE, why_no_bursts};
-use crate::report::wording::{clean, count};
+use crate::report::wording::{clean, count, span as in_words};
 use std::collections::BTreeMap;
 
 /// So many phases are shown, the longest ones.
@@ -69,11 +69,11 @@ fn rows(
     subject: &SubjectFindings,
     shown: &BTreeMap<String, f64>,
 ) -> Vec<Vec<Cell>> {
-    let row = |scope: &crate::analysis::findings::ScopeFindings| {
+    let row = |scope: &ScopeFindings| {
         let (name, length) = match &scope.scope {
             Scope::Whole => return None,
             Scope::Phase { label } => (clean(label), shown.get(label).copied()?),
-            Scope::Window { span } => (crate::report::wording::span(*span), span.seconds()),
+            Scope::Window { span } => (in_words(*span), span.seconds()),
         };
         let verdict = input
             .suitability
@@ -104,8 +104,8 @@ fn table(caption: &str, rows: Vec<Vec<Cell>>) -> Table {
             words("Load"),
             numbers("Length"),
             numbers("Mean"),
-            numbers("≥ 50 %"),
-            numbers("≥ 95 %"),
+            numbers("≥\u{a0}50\u{a0}%"),
+            numbers("≥\u{a0}95\u{a0}%"),
             numbers("Median burst"),
             words("Verdict"),
         ],

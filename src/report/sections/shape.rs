@@ -10,8 +10,8 @@ use crate::report::cells::{
 };
 use crate::report::figure::{CvCurve, DutyBar, Figure, HistogramPanel, SeriesColour};
 use crate::report::sections::{Section, device_heading, folded_after_many, title};
-use crate::report::view::{DeviceView, NO_PROFILE, devices, profile, why_no_bursts};
-use crate::report::wording::{clean, percent as in_percent, sentence};
+use crate::report::view::{DeviceView, NO_PROFILE, places, profile, why_no_bursts};
+use crate::report::wording::{clean, name, percent as in_percent, sentence};
 use std::collections::BTreeSet;
 
 /// So many subjects are drawn as bars, as curves and as histograms.
@@ -28,7 +28,7 @@ impl Section for Shape {
     }
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
-        let devices = devices(input);
+        let devices = places(input);
         if devices.is_empty() {
             return Vec::new();
         }
@@ -89,7 +89,7 @@ fn duty_bars(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
     };
     let bars: Vec<DutyBar> = shaped.iter().take(MOST_BARS).map(bar).collect();
     let fullest = bars.iter().max_by(|a, b| a.duty.at_95_pct.total_cmp(&b.duty.at_95_pct))?;
-    let (name, full) = (&fullest.name, in_percent(fullest.duty.at_95_pct));
+    let (name, full) = (name(&fullest.name), in_percent(fullest.duty.at_95_pct));
     let see = if fullest.duty.at_95_pct > 0.0 {
         let mean = in_percent(fullest.mean_ratio);
         let hides = if fullest.mean_ratio < 0.6 { ", which hides it" } else { "" };
@@ -128,7 +128,7 @@ fn demand_cv(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
     } else {
         format!(
             "{} varies by {:.2} times its mean within {}, and by {:.2} within {}.",
-            wildest.name,
+            name(&wildest.name),
             start.value,
             Seconds(start.scale_s),
             end.value,
@@ -162,9 +162,9 @@ fn histogram(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
     let first = panels.first()?;
     let see = match first.p50_s {
         Some(median) => {
-            format!("Half of the bursts of {} last {} or less.", first.name, Seconds(median))
+            format!("Half of the bursts of {} last {} or less.", name(&first.name), Seconds(median))
         }
-        None => format!("All bursts of {} are cut off by the recording's ends.", first.name),
+        None => format!("All bursts of {} are cut off by the recording's ends.", name(&first.name)),
     };
     let window = Seconds(first.window_s);
     Some(Block::Figure {
@@ -186,9 +186,9 @@ fn levels(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Table {
     let mut columns = vec![
         words("Load"),
         numbers("Mean"),
-        numbers("≥ 5 %"),
-        numbers("≥ 50 %"),
-        numbers("≥ 95 %"),
+        numbers("≥\u{a0}5\u{a0}%"),
+        numbers("≥\u{a0}50\u{a0}%"),
+        numbers("≥\u{a0}95\u{a0}%"),
         numbers("Peak to mean"),
         numbers("Demand CV"),
         numbers("Blur index"),

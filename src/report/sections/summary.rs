@@ -1,11 +1,15 @@
 //! The verdicts: first in one sentence, then device by device, then who lives on them.
 
+use crate::analysis::findings::SubjectFindings;
 use crate::domain::metric::Metric;
+use crate::domain::time::TimeSpan;
 use crate::domain::units::Seconds;
 use crate::recommender::suitability::{SharingWord, Suitability};
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table, VerdictCard};
 use crate::report::cells::{bytes_or, missing, numbers, seconds_or, words};
+use crate::report::figure::Figure;
+use crate::report::sections::timeline::own_row;
 use crate::report::sections::{Section, title};
 use crate::report::view::{
     DeviceView, NO_PROFILE, UNFOLDED_DEVICES, devices, level, profile, verdict, why_no_bursts,
@@ -97,14 +101,24 @@ fn card(device: &DeviceView<'_>) -> VerdictCard {
         caveats.push(format!("Sampling every {} would settle it.", Seconds(interval)));
     }
     VerdictCard {
+        anchor: device.slug.clone(),
         name: device.name.clone(),
         model: device.model.clone(),
         word: word(device),
         confidence: verdict.map(|it| it.confidence.value()),
         reasons: texts(|it| &it.reasons),
         caveats,
+        glance: device.own.and_then(glance),
         facts: facts(device),
     }
+}
+
+fn glance(subject: &SubjectFindings) -> Option<Figure> {
+    let row = own_row(subject)?;
+    let series = row.series.into_iter().next()?;
+    let last = series.bins.last()?.at.plus_micros((series.bin_s.max(0.0) * 1e6) as i64);
+    let span = TimeSpan::covering(series.bins.first()?.at, last);
+    Some(Figure::Strip { span, series })
 }
 
 fn said(text: &str) -> String {
@@ -193,7 +207,7 @@ fn residents(input: &ReportInput<'_>, devices: &[DeviceView<'_>]) -> Vec<Block> 
     let placed = devices
         .iter()
         .flat_map(|device| device.residents.iter().map(move |it| (*it, device.name.as_str())));
-    let unplaced = input.findings.unplaced.iter().map(|it| (it, "unknown"));
+    let unplaced = input.findings.unplaced.iter().map(|it| (it, "no known GPU"));
     let rows: Vec<Vec<Cell>> = placed
         .chain(unplaced)
         .filter_map(|(subject, device)| {

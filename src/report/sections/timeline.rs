@@ -8,7 +8,7 @@ use crate::report::ReportInput;
 use crate::report::block::Block;
 use crate::report::figure::{Axis, Figure, RowSeries, SeriesColour, TimelineFigure, TimelineRow};
 use crate::report::sections::{Section, device_heading, folded_after_many, title};
-use crate::report::view::{DeviceView, activity_metric, devices, level, percent_factor, profile};
+use crate::report::view::{DeviceView, activity_metric, level, percent_factor, places, profile};
 use crate::report::wording::{clean, count, percent, span};
 
 /// So many residents get a row, and so many a line in the row of memory.
@@ -25,7 +25,7 @@ impl Section for Timelines {
     }
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
-        let devices = devices(input);
+        let devices = places(input);
         if devices.is_empty() {
             return Vec::new();
         }
@@ -83,7 +83,7 @@ fn activity(subject: &SubjectFindings) -> Option<(Metric, &Timeline)> {
     (!timeline.bins.is_empty()).then_some((metric, timeline))
 }
 
-fn own_row(subject: &SubjectFindings) -> Option<TimelineRow> {
+pub(super) fn own_row(subject: &SubjectFindings) -> Option<TimelineRow> {
     let (metric, timeline) = activity(subject)?;
     let mut series = vec![percent_series(metric, timeline, SeriesColour::Device, true)];
     let other = if metric == Metric::SmActive { Metric::GpuUtilization } else { Metric::SmActive };
@@ -200,7 +200,7 @@ fn phases(
 fn what_to_see(device: &DeviceView<'_>) -> String {
     let name = &device.name;
     let Some(profile) = device.own.and_then(profile) else {
-        return format!("Of {name} itself no activity was recorded.");
+        return "The GPU itself has no reading of activity here.".to_owned();
     };
     let (mean, full) = (percent(profile.mean_ratio), percent(profile.duty.at_95_pct));
     let variation = profile.demand_cv.first().map(|it| it.value);

@@ -4,7 +4,7 @@ use crate::analysis::findings::UtilisationTrap;
 use crate::report::ReportInput;
 use crate::report::block::Block;
 use crate::report::sections::{Section, title};
-use crate::report::wording::{clean, percent};
+use crate::report::wording::{name, percent};
 
 /// The utilisation trap.
 pub(super) struct Trap;
@@ -17,7 +17,7 @@ impl Section for Trap {
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
         let trapped = input.findings.subjects().filter_map(|subject| {
             let trap = subject.whole()?.utilisation_trap?;
-            Some(Block::Text(in_words(&clean(&subject.label), trap)))
+            Some(Block::Text(in_words(&name(&subject.label), trap)))
         });
         let trapped: Vec<Block> = trapped.collect();
         if trapped.is_empty() {

@@ -32,7 +32,7 @@ enum Group {
 fn group(block: &Block) -> Group {
     match block {
         Block::Verdict(_) => Group::Cards,
-        Block::Figure { figure, .. } if figure.natural_size().0 < WIDE => Group::NarrowFigures,
+        Block::Figure { figure, .. } if figure.content_size().0 < WIDE => Group::NarrowFigures,
         Block::Caveat(_) => Group::Caveats,
         Block::Term { .. } => Group::Terms,
         _ => Group::Alone,
@@ -74,7 +74,7 @@ fn one(block: &Block) -> Markup {
 fn with_code(text: &str) -> Markup {
     let text = glued(text);
     let parts: Vec<&str> = text.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return html! { (text) };
     }
     html! {
@@ -93,7 +93,7 @@ fn heading(level: u8, anchor: &str, text: &str) -> Markup {
 }
 
 fn picture(id: &str, figure: &Figure, (caption, key): (&str, &str), alt: &str) -> Markup {
-    let class = if figure.natural_size().0 < WIDE { "narrow" } else { "wide" };
+    let class = if figure.content_size().0 < WIDE { "narrow" } else { "wide" };
     html! {
         figure id=(id) class=(class) {
             // A picture that cannot be drawn is told in words.

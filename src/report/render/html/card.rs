@@ -2,9 +2,14 @@
 
 use crate::recommender::suitability::SharingWord;
 use crate::report::block::{Cell, VerdictCard};
+use crate::report::figure::Figure;
+use crate::report::plot::embedded_svg;
 use crate::report::render::{word_key, word_text};
 use crate::report::wording::{capitalised, glued, shorten};
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
+
+/// Longest reason for a missing number in a card, in characters.
+const LONGEST_REASON: usize = 110;
 
 /// Longest name in the head of a card, in characters.
 const LONGEST_NAME: usize = 48;
@@ -30,11 +35,26 @@ pub(super) fn verdict(card: &VerdictCard) -> Markup {
             }
             @if let Some(first) = first { p.reason { (glued(first)) } }
             @if !others.is_empty() { ul.reasons { @for it in others { li { (glued(it)) } } } }
+            @if let Some(glance) = &card.glance { (strip(card, glance)) }
             dl.facts { @for (name, value) in &card.facts { (fact(name, value)) } }
             @if !card.caveats.is_empty() {
                 ul.notes { @for it in &card.caveats { li { (glued(it)) } } }
             }
         }
+    }
+}
+
+fn strip(card: &VerdictCard, figure: &Figure) -> Markup {
+    let alt = format!("Activity of {} over the whole recording, from 0 to 100 %", card.name);
+    let key = format!("glance-{}", card.anchor);
+    match embedded_svg(figure, &key, &alt) {
+        Ok(svg) => html! {
+            div.glance {
+                (PreEscaped(svg))
+                div.ends aria-hidden="true" { span { "100 %" } span { "0" } }
+            }
+        },
+        Err(_) => html! {},
     }
 }
 
@@ -59,7 +79,7 @@ fn fact(name: &str, value: &Cell) -> Markup {
         div {
             dt { (name) }
             @match value {
-                Cell::Missing(reason) => { dd { span.none { "—" } } dd.why { (glued(reason)) } }
+                Cell::Missing(reason) => { dd { span.none { "—" } } dd.why title=(reason) { (glued(&shorten(reason, LONGEST_REASON))) } }
                 other => { dd { (other.plain()) } }
             }
         }

@@ -20,9 +20,10 @@ pub(super) fn table(table: &Table) -> Markup {
     let reasons = reasons(table, MOST_REASONS);
     html! {
         div.table {
+            // A caption inside would scroll away with the table.
+            p.name aria-hidden="true" { (table.caption) }
             div.scroll tabindex="0" role="region" aria-label=(table.caption) {
-                table {
-                    caption { (table.caption) }
+                table aria-label=(table.caption) {
                     thead { tr { @for column in &table.columns { (head(column)) } } }
                     tbody {
                         @for row in &table.rows {
@@ -83,6 +84,7 @@ fn inside(value: &Cell) -> Markup {
         Cell::Name(text) | Cell::Text(text) if text.chars().count() <= SHORT => html! {
             span.short { (text) }
         },
+        Cell::Text(text) => html! { span.prose { (glued(text)) } },
         other => html! { (glued(&other.plain())) },
     }
 }

@@ -21,6 +21,8 @@ const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 pub(super) fn figure(pen: &mut Pen, figure: &Figure) {
     match figure {
         Figure::Timeline(it) => timeline(pen, it),
+        // Cards are told in words; the timeline follows.
+        Figure::Strip { .. } => {}
         Figure::DutyBars(bars) => duty(pen, bars),
         Figure::DemandCv(curves) => demand_cv(pen, curves),
         Figure::BurstHistogram(panels) => histogram(pen, panels),
@@ -117,8 +119,7 @@ fn duty(pen: &mut Pen, bars: &[DutyBar]) {
 fn demand_cv(pen: &mut Pen, curves: &[CvCurve]) {
     for curve in curves {
         let step = curve.points.len().div_ceil(4).max(1);
-        let mut points: Vec<String> =
-            curve.points.iter().step_by(step).map(|it| value_at(it)).collect();
+        let mut points: Vec<String> = curve.points.iter().step_by(step).map(value_at).collect();
         if let Some(last) = curve.points.last().filter(|_| (curve.points.len() - 1) % step != 0) {
             points.push(value_at(last));
         }

@@ -78,7 +78,7 @@ fn heading(pen: &mut Pen, level: u8, text: &str) {
     if level <= 2 {
         pen.gap();
         let text = shorten(text, pen.width() - 4);
-        let rule = "─".repeat(pen.width() - text.width() - 4);
+        let rule = "─".repeat(pen.width().saturating_sub(text.width() + 4));
         pen.line(&[
             ("── ", Style::Faint),
             (&text, Style::Title),

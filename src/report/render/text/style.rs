@@ -185,6 +185,8 @@ fn push(lines: &mut [String], words: &str, spaces: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::wording::clean;
+    use proptest::prelude::{prop_assert, proptest};
 
     #[test]
     fn long_words_and_wide_letters_are_broken_within_the_width() {
@@ -193,5 +195,16 @@ mod tests {
         assert!(lines[0].width() <= 10);
         assert!(lines[1..].iter().all(|it| it.width() <= 8), "{lines:?}");
         assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_than_asked_for(text in ".{0,200}", first in 2..40usize, others in 2..40usize) {
+            let text = clean(&text);
+            for (position, line) in wrapped(&text, first, others).iter().enumerate() {
+                let room = if position == 0 { first } else { others };
+                prop_assert!(line.width() <= room, "{line:?} in {room}");
+            }
+        }
     }
 }

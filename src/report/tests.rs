@@ -1,0 +1,362 @@
+//! What holds for every report, whatever it is about.
+
+use crate::analysis::findings::{Duty, Findings, LengthBin, ScaleValue, TimelineBin};
+use crate::domain::outline::Outline;
+use crate::domain::time::{TimeSpan, Timestamp};
+use crate::report::block::{Block, Cell, Table, VerdictCard};
+use crate::report::figure::{
+    Axis, CvCurve, DutyBar, Figure, HistogramPanel, MemoryBar, RowSeries, SeriesColour,
+    TimelineFigure, TimelineRow,
+};
+use crate::report::plot::theme::Theme;
+use crate::report::plot::{Format, PlotError, figures, render};
+use crate::report::render::html::page;
+use crate::report::render::text::text;
+use crate::report::sections::SECTIONS;
+use crate::report::specimen::{Specimen, crowd, specimen};
+use std::collections::BTreeSet;
+use unicode_width::UnicodeWidthStr;
+
+/// All blocks, the folded ones included.
+fn every_block(blocks: &[Block]) -> Vec<&Block> {
+    let mut all = Vec::new();
+    for block in blocks {
+        all.push(block);
+        if let Block::Details { blocks, .. } = block {
+            all.extend(every_block(blocks));
+        }
+    }
+    all
+}
+
+fn tables(blocks: &[Block]) -> Vec<&Table> {
+    let table = |it: &&Block| matches!(it, Block::Table(_));
+    let all = every_block(blocks).into_iter().filter(table);
+    all.filter_map(|it| if let Block::Table(table) = it { Some(table) } else { None }).collect()
+}
+
+fn cards(blocks: &[Block]) -> Vec<&VerdictCard> {
+    let all = every_block(blocks).into_iter();
+    all.filter_map(|it| if let Block::Verdict(card) = it { Some(card) } else { None }).collect()
+}
+
+fn nothing() -> Specimen {
+    Specimen {
+        outline: Outline::default(),
+        findings: Findings::default(),
+        suitability: Vec::new(),
+        settings: Vec::new(),
+    }
+}
+
+#[test]
+fn section_ids_are_unique_and_in_kebab_case() {
+    let ids: BTreeSet<&str> = SECTIONS.iter().map(|it| it.id()).collect();
+    assert_eq!(ids.len(), SECTIONS.len());
+    assert!(ids.iter().all(|it| it.bytes().all(|it| it.is_ascii_lowercase() || it == b'-')));
+}
+
+#[test]
+fn the_verdict_comes_before_everything_else() {
+    let report = specimen().report();
+    let Block::Lead(lead) = &report.blocks[1] else { panic!("{:?}", report.blocks[1]) };
+    assert_eq!(
+        lead,
+        "Of 3 GPUs, 1 shares well, 1 should not be shared and 1 cannot be judged from this recording."
+    );
+    let lines = text(&report, 80, false);
+    let verdict = lines.find("DO NOT SHARE").unwrap();
+    assert!(verdict < lines.find("What happened when").unwrap());
+}
+
+#[test]
+fn what_was_not_measured_is_never_a_number() {
+    let report = specimen().report();
+    let is_number = |it: &&Cell| matches!(it, Cell::Number { .. } | Cell::Quantity(_));
+    let unread = Cell::Name("gpu2".to_owned());
+    let mut rows = 0;
+    for row in tables(&report.blocks).iter().flat_map(|it| &it.rows) {
+        if row.first() == Some(&unread) {
+            rows += 1;
+            assert!(!row.iter().any(|it| is_number(&it)), "{row:?}");
+        }
+    }
+    assert!(rows > 0, "the device stands in a table");
+    let card = cards(&report.blocks).into_iter().find(|it| it.name == "gpu2").unwrap();
+    assert!(card.facts.iter().all(|it| matches!(it.1, Cell::Missing(_))), "{:?}", card.facts);
+    assert!(card.glance.is_none());
+    for shown in [page(&report), text(&report, 80, false)] {
+        assert!(!shown.contains("NaN") && !shown.contains("inf "), "a broken number is shown");
+    }
+}
+
+#[test]
+fn a_hostile_name_is_shown_as_it_reads_and_does_nothing() {
+    let report = specimen().report();
+    let html = page(&report);
+    assert!(!html.contains("<script"), "markup in a name stays text");
+    assert!(html.contains("&lt;script&gt;"), "the name can still be read");
+    for shown in [html, text(&report, 80, false)] {
+        let is_control = |it: char| it.is_control() && it != '\n';
+        assert!(!shown.contains(is_control), "no control character survives");
+        assert!(!shown.contains('\u{202e}'), "no line can be turned around");
+    }
+    for it in figures(&report) {
+        let svg = render(it.figure, it.figure.natural_size(), Theme::Light, Format::Svg).unwrap();
+        assert!(!String::from_utf8(svg).unwrap().contains("<script"), "{}", it.id);
+    }
+}
+
+#[test]
+fn a_name_of_ten_thousand_letters_leaves_the_page_small() {
+    let mut world = specimen();
+    world.findings.devices[1].subjects[1].label.push_str(&"x".repeat(10_000));
+    let report = world.report();
+    assert!(page(&report).len() < 700_000);
+    assert!(!text(&report, 80, false).contains(&"x".repeat(100)));
+}
+
+#[test]
+fn the_page_loads_nothing_and_runs_nothing() {
+    let html = page(&specimen().report());
+    for forbidden in ["http:", "https:", "src=", "url(", "@import", "<script", "<link", "onload"] {
+        assert!(!html.contains(forbidden), "{forbidden}");
+    }
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn the_page_takes_every_hue_of_its_pictures_from_the_style() {
+    let html = page(&specimen().report());
+    assert!(html.contains("var(--plot-ink)"));
+    for fixed in ["fill=\"#", "stroke=\"#"] {
+        assert!(!html.contains(fixed), "a fixed hue would be lost on dark ground");
+    }
+}
+
+#[test]
+fn no_line_of_text_is_wider_than_asked_for() {
+    let mut world = specimen();
+    world.findings.devices[0].subjects[1].label =
+        "推論サーバー、とても長い名前のプロセス".to_owned();
+    for (world, widths) in [(world, [40, 80, 120]), (crowd(3, 4), [60, 80, 100])] {
+        let report = world.report();
+        for width in widths {
+            for line in text(&report, width, false).lines() {
+                assert!(line.width() <= width, "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_changes_the_look_of_the_text_and_not_the_words() {
+    let report = specimen().report();
+    let (plain, mut coloured) = (text(&report, 80, false), text(&report, 80, true));
+    assert!(!plain.contains('\u{1b}'));
+    assert!(coloured.contains("\u{1b}[1;31m✗ DO NOT SHARE"));
+    while let Some(start) = coloured.find('\u{1b}') {
+        let end = start + coloured[start..].find('m').unwrap();
+        coloured.replace_range(start..=end, "");
+    }
+    assert_eq!(coloured, plain);
+}
+
+#[test]
+fn the_same_results_give_the_same_bytes() {
+    let (first, second) = (specimen().report(), specimen().report());
+    assert_eq!(page(&first), page(&second));
+    assert_eq!(text(&first, 80, true), text(&second, 80, true));
+    let it = figures(&first)[0];
+    let png = || render(it.figure, (300, 200), Theme::Dark, Format::Png { scale: 1 }).unwrap();
+    assert_eq!(png(), png());
+}
+
+#[test]
+fn anchors_and_names_of_pictures_are_unique_even_for_devices_of_one_name() {
+    let mut world = crowd(4, 1);
+    for device in &mut world.findings.devices {
+        device.label = "GPU 0".to_owned();
+    }
+    let report = world.report();
+    let mut anchors = BTreeSet::new();
+    for block in every_block(&report.blocks) {
+        if let Block::Heading { anchor: id, .. } | Block::Figure { id, .. } = block {
+            assert!(anchors.insert(id.clone()), "{id} stands twice");
+        }
+    }
+}
+
+#[test]
+fn a_crowd_stays_readable_and_nobody_is_lost() {
+    let report = crowd(9, 20).report();
+    let drawn = figures(&report);
+    let first = drawn.iter().find(|it| it.id.starts_with("timeline-")).unwrap();
+    assert!(first.caption.contains("15 more are in the tables"), "{}", first.caption);
+    let Figure::Timeline(timeline) = first.figure else { panic!("{:?}", first.id) };
+    assert!(timeline.rows.len() <= 7, "device, five loads and memory");
+    let levels = |it: &&&Table| it.caption.starts_with("Level and rhythm");
+    for table in tables(&report.blocks).iter().filter(levels) {
+        assert_eq!(table.rows.len(), 21, "{}", table.caption);
+    }
+    let folded =
+        |it: &&Block| matches!(it, Block::Details { summary, .. } if summary.ends_with("timeline"));
+    assert_eq!(report.blocks.iter().filter(folded).count(), 1, "the ninth device is folded");
+    assert!(cards(&report.blocks).is_empty(), "a table takes the place of nine cards");
+}
+
+#[test]
+fn a_recording_without_anything_still_becomes_a_report() {
+    let report = nothing().report();
+    assert!(page(&report).contains("No GPU was found in this recording."));
+    assert!(text(&report, 80, false).contains("No GPU was found in this recording."));
+    assert!(figures(&report).is_empty());
+}
+
+#[test]
+fn a_load_on_no_known_gpu_is_shown_as_well() {
+    let mut world = specimen();
+    let lost = world.findings.devices[0].subjects.remove(1);
+    world.findings.unplaced.push(lost);
+    let report = world.report();
+    assert!(figures(&report).iter().any(|it| it.id == "timeline-no-known-gpu"));
+    assert!(cards(&report.blocks).iter().all(|it| it.name != "Loads on no known GPU"));
+}
+
+#[test]
+fn a_report_explains_the_terms_that_it_uses_and_no_others() {
+    let terms = |world: &Specimen| -> Vec<String> {
+        let blocks = world.report().blocks;
+        let term = |it: Block| if let Block::Term { term, .. } = it { Some(term) } else { None };
+        blocks.into_iter().filter_map(term).collect()
+    };
+    assert!(terms(&specimen()).contains(&"Demand CV".to_owned()));
+    assert!(!terms(&nothing()).contains(&"Demand CV".to_owned()));
+}
+
+#[test]
+fn a_png_has_the_size_that_was_asked_for_and_is_not_blank() {
+    let report = specimen().report();
+    let it = figures(&report).into_iter().find(|it| it.id == "duty-gpu-1").unwrap();
+    for (scale, size) in [(1, (500, 160)), (2, (320, 120))] {
+        let png = render(it.figure, size, Theme::Light, Format::Png { scale }).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let frame = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((frame.width, frame.height), (size.0 * scale, size.1 * scale));
+        let hues: BTreeSet<&[u8]> = pixels.chunks_exact(3).collect();
+        assert!(hues.len() > 20, "only {} hues", hues.len());
+        assert!(hues.contains([0xD5, 0x5E, 0x00].as_slice()), "the share of full load is there");
+    }
+}
+
+/// Whether every tag is closed by its own name, attributes are quoted and nothing else is left.
+fn is_well_formed(svg: &str) -> bool {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = svg;
+    while let Some(start) = rest.find('<') {
+        if rest[..start].contains('>') {
+            return false;
+        }
+        let Some(end) = rest[start..].find('>').map(|it| it + start) else { return false };
+        let tag = &rest[start + 1..end];
+        if !tag.matches('"').count().is_multiple_of(2) || tag.contains('<') {
+            return false;
+        }
+        let name = |it: &'_ str| it.split([' ', '/']).next().unwrap_or_default().len();
+        if let Some(closed) = tag.strip_prefix('/') {
+            if open.pop() != Some(closed) {
+                return false;
+            }
+        } else if !tag.ends_with('/') {
+            open.push(&tag[..name(tag)]);
+        }
+        rest = &rest[end + 1..];
+    }
+    open.is_empty() && rest.trim().is_empty()
+}
+
+#[test]
+fn every_svg_is_well_formed() {
+    assert!(!is_well_formed("<svg><text>a</svg>") && !is_well_formed("<svg><a b=\"></a></svg>"));
+    let report = specimen().report();
+    for it in figures(&report) {
+        for theme in [Theme::Light, Theme::Dark] {
+            let svg = render(it.figure, it.figure.natural_size(), theme, Format::Svg).unwrap();
+            let svg = String::from_utf8(svg).unwrap();
+            assert!(svg.starts_with("<svg xmlns=") && is_well_formed(&svg), "{}", it.id);
+        }
+    }
+}
+
+/// One figure of each kind whose every number is this one.
+fn extreme(value: f64) -> Vec<Figure> {
+    let at = Timestamp::from_micros(1_000_000);
+    let span = TimeSpan::covering(at, at);
+    let bin = TimelineBin { at, low: value, mean: value, high: value };
+    let colour = SeriesColour::Resident(99);
+    let name = "a".repeat(300);
+    let series = RowSeries {
+        name: name.clone(),
+        colour,
+        shows_range: true,
+        bin_s: value.abs(),
+        bins: vec![bin; 3],
+    };
+    let row = |axis| TimelineRow {
+        name: name.clone(),
+        axis,
+        top: value,
+        limit: Some((value, name.clone())),
+        series: vec![series.clone()],
+    };
+    let duty = Duty { at_5_pct: value, at_50_pct: value, at_95_pct: value };
+    let point = ScaleValue { scale_s: value, value };
+    let length = LengthBin {
+        from_s: value,
+        until_s: value * 2.0,
+        count: u64::MAX / 2,
+        time_ratio: value,
+        height_ratio: Some(value),
+    };
+    vec![
+        Figure::Timeline(TimelineFigure {
+            span,
+            rows: vec![row(Axis::Percent), row(Axis::Bytes)],
+            phases: vec![(name.clone(), span)],
+        }),
+        Figure::Strip { span, series: series.clone() },
+        Figure::DutyBars(vec![DutyBar { name: name.clone(), duty, mean_ratio: value }]),
+        Figure::DemandCv(vec![CvCurve { name: name.clone(), colour, points: vec![point; 2] }]),
+        Figure::BurstHistogram(vec![HistogramPanel {
+            name: name.clone(),
+            colour,
+            bins: vec![length],
+            p50_s: Some(value),
+            window_s: value,
+        }]),
+        Figure::MemoryBars {
+            bars: vec![MemoryBar { name, colour, median_bytes: value, peak_bytes: value }],
+            total_bytes: Some(value),
+        },
+    ]
+}
+
+#[test]
+fn no_number_can_break_a_picture() {
+    for value in [0.0, -1.0, 1e-300, 1e300, f64::NAN, f64::INFINITY] {
+        for figure in extreme(value) {
+            for size in [(60, 60), figure.natural_size()] {
+                let svg = render(&figure, size, Theme::Light, Format::Svg);
+                assert!(svg.is_ok(), "{value} {figure:?} {svg:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_size_without_room_is_refused() {
+    let figure = &extreme(0.5)[0];
+    let refused = render(figure, (10, 400), Theme::Light, Format::Svg);
+    assert!(matches!(refused, Err(PlotError::Size { width: 10, height: 400 })), "{refused:?}");
+}
