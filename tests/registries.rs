@@ -1,0 +1,387 @@
+//! Every list that users see is complete, well named and documented.
+//!
+//! `BLESS=1 cargo test --test registries` rewrites `docs/METRICS.md`; look at the difference.
+#![allow(clippy::disallowed_methods, reason = "tests read BLESS")]
+
+use cotenant::domain::blind_spot::{BlindSpot, BlindSpotKind};
+use cotenant::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+use cotenant::domain::metric::{Dialect, Metric, MetricSpec, Precision, Scope};
+use cotenant::domain::metric_table::METRICS;
+use cotenant::domain::outline::{Device, Outline, Phase};
+use cotenant::domain::sink::{Fact, Sink, SinkError};
+use cotenant::domain::source::{Reading, Source, SourceId};
+use cotenant::domain::time::{SampleInterval, TimeSpan, Timestamp};
+use cotenant::import::IMPORTERS;
+use cotenant::import::mapping::PRESETS;
+use cotenant::recommender::policy::Policy;
+use cotenant::report::sections::SECTIONS;
+use cotenant::storage::{Mode, RecordingWriter};
+use cotenant_scenario::SCENARIOS;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+fn doc(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|it| panic!("{}: {it}", path.display()))
+}
+
+/// What the program prints on standard output.
+fn printed(arguments: &[&str]) -> String {
+    let outcome = Command::new(env!("CARGO_BIN_EXE_cotenant")).args(arguments).output();
+    String::from_utf8(outcome.expect("the program starts").stdout).expect("UTF-8")
+}
+
+/// A recording in which every analysis finds something, made once.
+fn example() -> &'static str {
+    static MADE: OnceLock<String> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registries-example");
+        let mut writer = RecordingWriter::open(&folder, Mode::Replace).expect("a place to write");
+        describe(&mut writer).expect("facts are taken");
+        for second in 0..600 {
+            fill(&mut writer, second).expect("rows are taken");
+        }
+        writer.finish().expect("the recording is written");
+        folder.to_string_lossy().into_owned()
+    })
+}
+
+fn gpu(index: u32) -> Subject {
+    Subject::device(&GpuId::from_index(index))
+}
+
+fn process(pid: u32) -> Subject {
+    Subject::Process { gpu: GpuId::from_index(0), process: ProcessKey { pid, started: None } }
+}
+
+fn instant(second: i64) -> Timestamp {
+    Timestamp::from_micros(1_767_225_600_000_000 + 1_000_000 * second)
+}
+
+fn describe(sink: &mut dyn Sink) -> Result<(), SinkError> {
+    sink.fact(Fact::Source(Source {
+        id: SourceId(0),
+        format: "smi-query".to_owned(),
+        tool: "nvidia-smi".to_owned(),
+        tool_version: None,
+        file: Some("log.csv".to_owned()),
+        asked_interval: SampleInterval::from_micros(1_000_000),
+        clock: "UTC".to_owned(),
+        readings: BTreeMap::from([(Metric::SmActive, Reading::WindowAverage { window: None })]),
+    }))?;
+    sink.fact(Fact::Device(Device { index: Some(0), ..Device::named(GpuId::from_index(0)) }))?;
+    let span = TimeSpan::covering(instant(0), instant(300));
+    sink.fact(Fact::Phase(Phase { label: "first half".to_owned(), span, gpu: None }))?;
+    sink.fact(Fact::BlindSpot(BlindSpot {
+        kind: BlindSpotKind::Gap,
+        subject: Some(gpu(0)),
+        metric: Some(Metric::Power),
+        span: Some(span),
+        detail: "an example".to_owned(),
+        remedy: "none".to_owned(),
+    }))
+}
+
+/// Numbers without a rhythm.
+fn hash(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31).wrapping_mul(0x94d0_49bb_1331_11eb)
+        >> 32
+}
+
+/// A device whose bursts use few SMs, two processes that burst, one device that flickers, a service.
+fn fill(sink: &mut dyn Sink, second: i64) -> Result<(), SinkError> {
+    let (at, source) = (instant(second), SourceId(0));
+    let is_on = second % 30 < 20;
+    let noise = (hash(second.unsigned_abs()) % 31) as f64;
+    let busy = if is_on { 96.0 } else { 2.0 };
+    let few = if is_on { 0.2 } else { 0.01 };
+    let of_device = [(Metric::GpuUtilization, busy), (Metric::SmActive, few)];
+    sink.row(at, &gpu(0), source, &of_device)?;
+    sink.row(at, &gpu(1), source, &[(Metric::GpuUtilization, 15.0 + noise)])?;
+    sink.row(at, &process(1), source, &[(Metric::GpuUtilization, busy - noise / 10.0)])?;
+    sink.row(at, &process(2), source, &[(Metric::GpuUtilization, busy)])?;
+    let service = Subject::Tenant { gpu: None, tenant: TenantId::new("chat") };
+    sink.row(at, &service, source, &[(Metric::LatencyP99, 0.2)])
+}
+
+/// Fails with every name that a page does not have as code.
+fn refuse_missing<'a>(page: &str, names: impl IntoIterator<Item = &'a str>) {
+    let text = doc(page);
+    let missing: BTreeSet<&str> =
+        names.into_iter().filter(|it| !text.contains(&format!("`{it}`"))).collect();
+    assert!(missing.is_empty(), "docs/{page} does not explain {missing:?}");
+}
+
+fn is_kebab_case(id: &str) -> bool {
+    let is_legal = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
+    id.bytes().all(is_legal) && !id.starts_with('-') && !id.ends_with('-') && !id.contains("--")
+}
+
+fn subject_of(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Device => "GPU",
+        Scope::DeviceOrInstance => "GPU, MIG instance",
+        Scope::Anyone => "GPU, MIG instance, process, tenant",
+        Scope::Service => "tenant",
+    }
+}
+
+fn reading_of(reading: Reading) -> &'static str {
+    match reading {
+        Reading::Instant => "instant",
+        Reading::WindowAverage { .. } => "average",
+        Reading::Counter => "counter",
+        Reading::LastEvent => "last event",
+    }
+}
+
+fn dialect_of(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Smi => "nvidia-smi --query",
+        Dialect::Dmon => "dmon",
+        Dialect::Pmon => "pmon",
+        Dialect::Dcgmi => "dcgmi dmon",
+        Dialect::Dcgm => "DCGM",
+        Dialect::NvidiaGpuExporter => "nvidia_gpu_exporter",
+        Dialect::Vllm => "vLLM",
+    }
+}
+
+fn names_of(spec: &MetricSpec) -> String {
+    let mut dialects: Vec<Dialect> = spec.names.iter().map(|it| it.0).collect();
+    dialects.sort();
+    dialects.dedup();
+    let one = |dialect: &Dialect| {
+        let names = spec.names.iter().filter(|it| it.0 == *dialect);
+        let names: Vec<String> = names
+            .map(|it| match it.2 {
+                1.0 => format!("`{}`", it.1),
+                factor => format!("`{}` × {factor}", it.1),
+            })
+            .collect();
+        format!("{}: {}", dialect_of(*dialect), names.join(", "))
+    };
+    dialects.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+fn metrics_page() -> String {
+    let mut page = String::from(
+        "# Metrics\n\n\
+         Every quantity that a recording can hold, printed from `src/domain/metric_table.rs`.\n\
+         `BLESS=1 cargo test --test registries` rewrites this page; without `BLESS` the same test compares it.\n\n\
+         - **Key**: name of the column in a recording, of the key in JSON, and of the metric in a mapping file; it ends in the unit.\n\
+         - **About**: whom a reading can be about.\n\
+         - **Reading**: what one value stands for unless its source says otherwise: the *instant* of the stamp, the *average* over the driver's window or since the sample before, a *counter* that only grows, or the *last event*.\n\
+         - **Range**: a value outside it is a broken reading and is left out, with a remark.\n\
+         - **Stored**: `f32` (32-bit float) or `i64` (64-bit integer, exact).\n\n\
+         | Key | Label | Unit | About | Reading | Range | Stored | Meaning |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for it in METRICS {
+        let stored = match it.precision {
+            Precision::Single => "f32",
+            Precision::Whole => "i64",
+        };
+        page.push_str(&format!(
+            "| `{}` | {} | {} | {} | {} | {} to {} | {stored} | {} |\n",
+            it.key,
+            it.label,
+            it.unit.symbol(),
+            subject_of(it.scope),
+            reading_of(it.reading),
+            it.range.0,
+            it.range.1,
+            it.meaning,
+        ));
+    }
+    page.push_str(
+        "\n## Names in other tools\n\n\
+         A factor stands behind a name whose values are not in our unit.\n\
+         Counters and histograms of vLLM count since the server's start; a scrape of them is kept as a blind spot.\n\n\
+         | Key | DCGM field | Names |\n|---|---|---|\n",
+    );
+    for it in METRICS.iter().filter(|it| !it.names.is_empty() || it.dcgm_id.is_some()) {
+        let id = it.dcgm_id.map(|it| it.to_string()).unwrap_or_default();
+        page.push_str(&format!("| `{}` | {id} | {} |\n", it.key, names_of(it)));
+    }
+    page
+}
+
+#[test]
+fn the_page_of_metrics_is_printed_from_the_table() {
+    let page = metrics_page();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/METRICS.md");
+    if std::env::var("BLESS").is_ok() {
+        std::fs::write(&path, &page).expect("docs/METRICS.md can be written");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == page, "docs/METRICS.md is not the table; BLESS=1 rewrites it");
+}
+
+#[test]
+fn every_list_has_unique_names_in_kebab_case() {
+    let lists: [(&str, Vec<&str>); 4] = [
+        ("IMPORTERS", IMPORTERS.iter().map(|it| it.id()).collect()),
+        ("PRESETS", PRESETS.iter().map(|it| it.0).collect()),
+        ("SECTIONS", SECTIONS.iter().map(|it| it.id()).collect()),
+        ("SCENARIOS", SCENARIOS.iter().map(|it| it.0).collect()),
+    ];
+    for (list, ids) in lists {
+        let unique: BTreeSet<&str> = ids.iter().copied().collect();
+        assert_eq!(unique.len(), ids.len(), "{list}: a name stands twice in {ids:?}");
+        for id in ids {
+            assert!(is_kebab_case(id), "{list}: `{id}` is not in kebab case");
+        }
+    }
+    assert!(!is_kebab_case("smi_query") && !is_kebab_case("-x") && is_kebab_case("steady-30"));
+}
+
+#[test]
+fn every_file_of_a_list_is_in_the_list() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let stems = |folder: &str| -> BTreeSet<String> {
+        let entries = std::fs::read_dir(root.join(folder)).expect("the folder is there");
+        let paths = entries.flatten().map(|it| it.path());
+        let tables = paths.filter(|it| it.extension().is_some_and(|it| it == "toml"));
+        tables.filter_map(|it| Some(it.file_stem()?.to_str()?.to_owned())).collect()
+    };
+    let listed = |ids: &[(&str, &str)]| ids.iter().map(|it| it.0.to_owned()).collect();
+    let presets: BTreeSet<String> = listed(PRESETS);
+    assert_eq!(stems("src/import/presets"), presets, "add the preset to PRESETS");
+    let scenarios: BTreeSet<String> = listed(SCENARIOS);
+    assert_eq!(stems("fixtures/scenario/scenarios"), scenarios, "add the scenario to SCENARIOS");
+    for entry in std::fs::read_dir(root.join("fixtures/imports")).expect("samples").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_known = IMPORTERS.iter().any(|it| it.id() == name)
+            || PRESETS.iter().any(|it| it.0 == name)
+            || name == "mapping";
+        assert!(is_known, "fixtures/imports/{name} belongs to no importer");
+    }
+}
+
+#[test]
+fn the_page_of_the_command_line_explains_every_format_preset_threshold_and_scenario() {
+    let policy = Policy::default();
+    let thresholds = policy.thresholds();
+    refuse_missing(
+        "CLI.md",
+        (IMPORTERS.iter().map(|it| it.id()))
+            .chain(PRESETS.iter().map(|it| it.0))
+            .chain(SCENARIOS.iter().map(|it| it.0))
+            .chain(thresholds.iter().map(|it| it.key)),
+    );
+    let text = doc("CLI.md");
+    for it in &thresholds {
+        let row = format!("| `{}` | {} | {} | {} |", it.key, it.unit, it.value, it.reason);
+        assert!(text.contains(&row), "docs/CLI.md lacks the row\n{row}");
+    }
+}
+
+/// First words of the indented lines between `start` and the next empty line.
+fn first_words<'a>(help: &'a str, start: &str) -> Vec<&'a str> {
+    let lines = help.lines().skip_while(|it| !it.starts_with(start)).skip(1);
+    lines.take_while(|it| !it.is_empty()).filter_map(|it| it.split_whitespace().next()).collect()
+}
+
+#[test]
+fn the_page_of_the_command_line_explains_every_command_and_option() {
+    let help = printed(&["--help"]);
+    let commands = first_words(&help, "Commands:");
+    assert!(commands.contains(&"analyze"), "{help}");
+    let text = doc("CLI.md");
+    for command in commands.iter().filter(|it| **it != "help") {
+        let heading = format!("## `cotenant {command}`");
+        assert!(text.contains(&heading), "docs/CLI.md lacks the heading {heading}");
+        let help = printed(&[command, "--help"]);
+        let is_option = |it: &&str| it.starts_with("--") && it.len() > 2;
+        for option in help.split([' ', ',', '\n']).filter(is_option) {
+            let option = option.trim_end_matches([';', '.', ')', ']', '>']);
+            assert!(
+                text.contains(&format!("`{option}")),
+                "docs/CLI.md lacks {option} of {command}"
+            );
+        }
+    }
+}
+
+/// Every key of a document, but those of maps whose keys are names of metrics.
+fn keys(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                if METRICS.iter().all(|it| it.key != key) {
+                    found.insert(key.clone());
+                }
+                keys(value, found);
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|it| keys(it, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_page_of_the_command_line_explains_every_key_of_the_json_and_every_column_of_the_csv() {
+    let text = printed(&["analyze", example(), "-o", "json", "--window", "60s..120s"]);
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let mut found = BTreeSet::new();
+    keys(&document, &mut found);
+    for key in [
+        "burst_lengths",
+        "utilisation_trap",
+        "gpu_utilization_ratio",
+        "about_s",
+        "lift",
+        "strength",
+    ] {
+        assert!(found.contains(key), "the example has no `{key}`, so the test checks too little");
+    }
+    refuse_missing("CLI.md", found.iter().map(String::as_str));
+    let table = printed(&["analyze", example(), "-o", "csv"]);
+    refuse_missing("CLI.md", table.lines().next().expect("a header").split(','));
+    let export = printed(&["export", example(), "--to", "csv"]);
+    let header = export.lines().next().expect("a header").split(',');
+    refuse_missing("CLI.md", header.filter(|it| METRICS.iter().all(|spec| spec.key != *it)));
+}
+
+#[test]
+fn the_page_of_recordings_explains_everything_in_the_footer() {
+    let outline = serde_json::to_value(Outline::default()).expect("JSON");
+    let mut found = BTreeSet::new();
+    keys(&outline, &mut found);
+    refuse_missing("RECORDING.md", found.iter().map(String::as_str));
+}
+
+#[test]
+fn every_test_that_a_page_names_exists() {
+    let (methods, adding) = (doc("METHODS.md"), doc("ADDING.md"));
+    let reproduced = methods.lines().filter_map(|it| it.strip_prefix("Reproduce: "));
+    let needed = adding.lines().filter_map(|it| Some(it.split_once(" → ")?.1));
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for line in reproduced.chain(needed) {
+        names.extend(line.split('`').skip(1).step_by(2).filter(|it| it.contains('_')));
+    }
+    names.retain(|it| !it.contains(['/', '.']) && !is_function(it));
+    assert!(names.is_empty(), "a page names tests that do not exist: {names:?}");
+}
+
+/// Whether some file of the repository holds a function of this name.
+fn is_function(name: &str) -> bool {
+    fn below(folder: &Path, wanted: &str) -> bool {
+        std::fs::read_dir(folder).into_iter().flatten().flatten().any(|it| {
+            let path = it.path();
+            match path.is_dir() {
+                true => below(&path, wanted),
+                false => std::fs::read_to_string(&path).is_ok_and(|it| it.contains(wanted)),
+            }
+        })
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    ["src", "tests", "fixtures/scenario"]
+        .iter()
+        .any(|it| below(&root.join(it), &format!("fn {name}(")))
+}
