@@ -193,3 +193,41 @@ fn rows_of_gpus_that_nothing_tells_apart_are_refused() {
     let answer = Workbench::new().run(&["analyze", &file.to_string_lossy()]);
     answer.expect_code(1).expect_stderr("no column names the GPU").expect_stderr("help:");
 }
+
+/// Every key of a document with the kind of its value, one line each; lists count as one element.
+fn keys(value: &serde_json::Value, path: &str, found: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, value) in map {
+                let is_name = path.ends_with("/levels") || path.ends_with("/readings");
+                let key = if is_name { "<metric>" } else { key };
+                keys(value, &format!("{path}/{key}"), found);
+            }
+        }
+        serde_json::Value::Array(all) => {
+            all.iter().for_each(|it| keys(it, &format!("{path}[]"), found));
+        }
+        serde_json::Value::Null => drop(found.insert(format!("{path}: null"))),
+        serde_json::Value::Bool(_) => drop(found.insert(format!("{path}: boolean"))),
+        serde_json::Value::Number(_) => drop(found.insert(format!("{path}: number"))),
+        serde_json::Value::String(_) => drop(found.insert(format!("{path}: text"))),
+    }
+}
+
+#[test]
+fn the_json_schema_is_the_one_that_was_agreed() {
+    let bench = Workbench::new();
+    let document = bench.analyse(&[&bench.play("aggressor")]);
+    let mut found = std::collections::BTreeSet::new();
+    keys(&document, "", &mut found);
+    let lines: Vec<String> = found.into_iter().collect();
+    insta::assert_snapshot!("analyze_json_schema", lines.join("\n"));
+}
+
+#[test]
+fn a_file_that_cannot_be_imported_leaves_no_recording_behind() {
+    let bench = Workbench::new();
+    bench.file("notes.txt", "hello\n");
+    bench.run(&["import", "notes.txt", "-o", "r"]).expect_code(2);
+    assert!(!bench.path("r").exists());
+}

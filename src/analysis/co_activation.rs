@@ -37,12 +37,13 @@ pub(crate) fn co_activations(
         .collect();
     bursting.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(b.2)));
     bursting.truncate(BUSIEST);
-    let grid_s = bursting.iter().map(|it| it.1.stride_s).fold(0.0, f64::max);
-    let present: Vec<Presence> =
-        bursting.iter().filter_map(|it| presence(it.2, &it.1, grid_s)).collect();
     let mut pairs = Vec::new();
-    for (position, first) in present.iter().enumerate() {
-        pairs.extend(present[position + 1..].iter().filter_map(|it| pair(first, it, grid_s)));
+    for (position, first) in bursting.iter().enumerate() {
+        pairs.extend(bursting[position + 1..].iter().filter_map(|second| {
+            let grid_s = first.1.stride_s.max(second.1.stride_s);
+            let present = |it: &(f64, Activity<'_>, &Subject)| presence(it.2, &it.1, grid_s);
+            pair(&present(first)?, &present(second)?, grid_s)
+        }));
     }
     pairs.sort_by(|a, b| a.p_value.unwrap_or(1.0).total_cmp(&b.p_value.unwrap_or(1.0)));
     pairs

@@ -156,7 +156,7 @@ pub struct Level {
 pub struct UtilisationTrap {
     /// Mean GPU utilisation, 0 to 1.
     pub gpu_utilization_ratio: f64,
-    /// Mean SM activity over the same samples, 0 to 1.
+    /// Mean SM activity in the same part of the time, 0 to 1.
     pub sm_active_ratio: f64,
 }
 

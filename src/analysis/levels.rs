@@ -2,7 +2,7 @@
 
 use crate::analysis::activity::full_use;
 use crate::analysis::findings::Level;
-use crate::domain::metric::Metric;
+use crate::domain::metric::{Metric, Unit};
 use crate::domain::recording::Trace;
 use crate::domain::series::Series;
 use crate::domain::source::Reading;
@@ -15,11 +15,13 @@ use std::collections::BTreeMap;
 /// Share of full use from which a sample counts as saturated.
 const SATURATED: f64 = 0.95;
 
-/// Levels of every metric inside the spans; counters and events have none, and are left out.
+/// Levels of every metric inside the spans; counters, events, masks and codes have none, and are left out.
 pub(crate) fn levels(trace: &Trace, spans: &[TimeSpan]) -> BTreeMap<Metric, Level> {
     let mut levels = BTreeMap::new();
     for (metric, series) in &trace.series {
-        let has_level = !matches!(metric.spec().reading, Reading::Counter | Reading::LastEvent);
+        let spec = metric.spec();
+        let has_level = !matches!(spec.reading, Reading::Counter | Reading::LastEvent)
+            && !matches!(spec.unit, Unit::Bitmask | Unit::Code);
         if let (true, Some(level)) = (has_level, level(*metric, series, spans)) {
             levels.insert(*metric, level);
         }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "cotenant", version, max_term_width = 100, propagate_version = true)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on, 5 no GPU or driver"
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -110,7 +110,7 @@ pub(crate) struct AnalyzeArgs {
     /// Form of the result
     #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Form::Table)]
     pub(crate) output: Form,
-    /// End with exit code 4 when a GPU gets this word or a worse one
+    /// End with exit code 4 when a GPU, or a load on one, gets this word or a worse one
     #[arg(long, value_name = "WORD", value_enum)]
     pub(crate) fail_on: Option<FailOn>,
 }

@@ -17,9 +17,12 @@ pub(crate) fn run(arguments: &ImportArgs) -> Result<u8, CliError> {
     let outline = writer.finish()?;
     let summaries = outcome?;
     summaries.iter().for_each(report_summary);
-    let subjects = outline.subjects.len();
+    let subjects = match outline.subjects.len() {
+        1 => "1 subject".to_owned(),
+        count => format!("{count} subjects"),
+    };
     output::info(&format!(
-        "wrote {}: {} readings about {subjects} subjects; next: cotenant report {}",
+        "wrote {}: {} readings about {subjects}; next: cotenant report {}",
         arguments.output.display(),
         outline.readings,
         arguments.output.display(),

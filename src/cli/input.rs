@@ -127,7 +127,8 @@ pub(crate) fn report_summary(summary: &ImportSummary) {
     if count > 0 {
         let first: Vec<String> =
             summary.rejections.first().iter().map(|it| format!("  {it}")).collect();
-        output::warning(&format!("{count} cells or rows were left out:\n{}", first.join("\n")));
+        let what = if count == 1 { "cell or row was" } else { "cells or rows were" };
+        output::warning(&format!("{count} {what} left out:\n{}", first.join("\n")));
     }
     summary.warnings.iter().for_each(|it| output::warning(it));
 }

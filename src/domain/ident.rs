@@ -57,6 +57,7 @@ pub struct ProcessKey {
     /// Process id as the source printed it.
     pub pid: u32,
     /// Start of the process.
+    #[serde(rename = "started_us")]
     pub started: Option<Timestamp>,
 }
 

@@ -26,6 +26,7 @@ pub struct Source {
     /// File name without its folders, or endpoint without credentials; `None` for a live source.
     pub file: Option<String>,
     /// Interval that the tool was asked for; `None` where the data does not say.
+    #[serde(rename = "asked_interval_us")]
     pub asked_interval: Option<SampleInterval>,
     /// How the stamps were read, for example `UTC`, `Europe/Berlin`, `assumed UTC`, `made from --start and --interval`.
     pub clock: String,
@@ -42,6 +43,7 @@ pub enum Reading {
     /// The mean over a window that ends at the stamp.
     WindowAverage {
         /// Length of the window; `None` means that it lasts from the sample before.
+        #[serde(rename = "window_us")]
         window: Option<SampleInterval>,
     },
     /// A count that only grows; differences carry the meaning, and a fall is a restart.

@@ -36,7 +36,9 @@ impl Timestamp {
 /// A half-open stretch of time, `from` included and `until` excluded; never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TimeSpan {
+    #[serde(rename = "from_us")]
     from: Timestamp,
+    #[serde(rename = "until_us")]
     until: Timestamp,
 }
 

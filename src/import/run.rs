@@ -219,7 +219,8 @@ impl<'a> ImportRun<'a> {
     pub fn finish(mut self) -> Result<ImportSummary, ImportError> {
         let count = self.rejections.count();
         if let Some(first) = self.rejections.first().first().cloned() {
-            let detail = format!("{count} cells or rows could not be read, the first at {first}");
+            let what = if count == 1 { "cell or row" } else { "cells or rows" };
+            let detail = format!("{count} {what} could not be read, the first at {first}");
             let remedy = "correct these places, or leave them out knowingly";
             self.blind_spot(BlindSpotKind::Rejected, None, None, detail, remedy)?;
         }

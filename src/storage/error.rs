@@ -56,7 +56,7 @@ impl StorageError {
             Self::Io { .. } => "check the path, its permissions and the free space",
             Self::Exists { .. } => "choose another name with -o, or overwrite it with --force",
             Self::NotARecording { .. } => {
-                "give a folder that `cotenant import` or `cotenant record` wrote, or a foreign log"
+                "give a folder that `cotenant import` wrote, or a foreign log"
             }
             Self::TooNew { .. } => "update cotenant",
             Self::Damaged { .. } => "remove this segment; the others stay readable",

@@ -103,13 +103,14 @@ impl StoredRecording {
         names.filter_map(|it| Metric::from_key(&it.path_in_schema[0])).collect()
     }
 
-    /// Number of the first segment that does not exist yet.
+    /// Number of the first segment that does not exist yet; damaged ones count.
     pub(crate) fn next_segment_number(&self) -> usize {
-        let number = |it: &Segment| {
-            let stem = it.path.file_stem()?.to_str()?;
+        let number = |it: &PathBuf| {
+            let stem = it.file_stem()?.to_str()?;
             stem.strip_prefix("segment-")?.parse::<usize>().ok()
         };
-        self.segments.iter().filter_map(number).max().map_or(0, |it| it + 1)
+        let present = segment_files(&self.path).unwrap_or_default();
+        present.iter().filter_map(number).max().map_or(0, |it| it + 1)
     }
 
     /// Reads the samples of a selection; row groups outside it are not touched.

@@ -142,6 +142,26 @@ fn a_damaged_segment_is_reported_and_the_others_stay_readable() {
 }
 
 #[test]
+fn appending_never_writes_over_a_damaged_segment() {
+    let rows: Vec<_> = (0..20).map(|t| (t, 0, Metric::SmActive, 0.5)).collect();
+    let (place, _) = stored(&rows, 10);
+    let damaged = place.path.join("segment-000001.parquet");
+    std::fs::write(&damaged, b"PAR1 torn").unwrap();
+    let mut writer = RecordingWriter::open(&place.path, Mode::Append).unwrap();
+    fill(&mut writer, &[(90, 0, Metric::SmActive, 0.5)]);
+    writer.finish().unwrap();
+    assert_eq!(std::fs::read(&damaged).unwrap(), b"PAR1 torn");
+    assert!(place.path.join("segment-000002.parquet").exists());
+}
+
+#[test]
+fn a_recording_that_was_never_filled_leaves_nothing_behind() {
+    let place = place();
+    RecordingWriter::open(&place.path, Mode::Create).unwrap().finish().unwrap();
+    assert!(!place.path.exists());
+}
+
+#[test]
 fn a_place_that_is_taken_or_foreign_is_never_overwritten() {
     let (place, _) = stored(&[(0, 0, Metric::SmActive, 0.5)], 10);
     let error = RecordingWriter::open(&place.path, Mode::Create).unwrap_err();

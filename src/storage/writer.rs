@@ -42,11 +42,10 @@ pub struct RecordingWriter {
 }
 
 impl RecordingWriter {
-    /// Begins a recording in `folder`.
+    /// Begins a recording in `folder`, which is made when the first segment is written.
     ///
-    /// Errors: the place is taken (see [`Mode`]), or the folder cannot be made.
+    /// Errors: the place is taken (see [`Mode`]).
     pub fn open(folder: &Path, mode: Mode) -> Result<Self, StorageError> {
-        let io = |doing| move |source| StorageError::Io { path: folder.to_owned(), doing, source };
         let mut written = Outline::default();
         let mut next_segment = 0;
         if folder.exists() {
@@ -60,7 +59,6 @@ impl RecordingWriter {
                 }
             }
         }
-        std::fs::create_dir_all(folder).map_err(io("creating the folder"))?;
         Ok(Self {
             folder: folder.to_owned(),
             next_segment,
@@ -89,6 +87,11 @@ impl RecordingWriter {
         if self.subjects.is_empty() && self.pending == Outline::default() {
             return Ok(());
         }
+        std::fs::create_dir_all(&self.folder).map_err(|source| StorageError::Io {
+            path: self.folder.clone(),
+            doing: "creating the folder",
+            source,
+        })?;
         let path = segment::path_of(&self.folder, self.next_segment);
         let mut subjects = std::mem::take(&mut self.subjects);
         let outline = segment::write(&path, std::mem::take(&mut self.pending), &mut subjects)?;

@@ -65,7 +65,7 @@ fn line(
         subject.subject.gpu().map(|it| guarded(it.as_str())).unwrap_or_default(),
         guarded(&subject.label),
         guarded(&part),
-        judged.map(|it| it.word.as_words().to_owned()).unwrap_or_default(),
+        judged.map(|it| key(&it.word)).unwrap_or_default(),
         number(judged.map(|it| it.confidence.value())),
         profile.map(|it| it.samples.to_string()).unwrap_or_default(),
         profile.map(|it| it.metric.key().to_owned()).unwrap_or_default(),
@@ -83,8 +83,16 @@ fn line(
         number(bursts.and_then(|it| it.burst_lengths.p90_s)),
         number(profile.and_then(|it| it.period.map(|it| it.period_s))),
         number(profile.and_then(|it| it.blur_index)),
-        profile.map(|it| format!("{:?}", it.resolution.verdict)).unwrap_or_default(),
+        profile.map(|it| key(&it.resolution.verdict)).unwrap_or_default(),
     ]
+}
+
+/// The word that JSON uses for a value of an enumeration.
+fn key(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(key)) => key,
+        _ => String::new(),
+    }
 }
 
 /// Text that a spreadsheet will not run: names on a shared host are an attacker's to choose.

@@ -9,6 +9,7 @@ mod provenance;
 mod shape;
 mod summary;
 mod timeline;
+mod together;
 mod trap;
 
 use crate::report::ReportInput;
@@ -28,6 +29,7 @@ pub const SECTIONS: &[&dyn Section] = &[
     &summary::Summary,
     &timeline::Timelines,
     &shape::Shape,
+    &together::Together,
     &trap::Trap,
     &memory::Memory,
     &phases::Phases,
