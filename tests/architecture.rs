@@ -37,7 +37,18 @@ const DOORS: &[(&str, &[&str])] = &[
     ("prometheus_parse", &["import::prometheus_text"]),
     ("rayon", &["analysis", "cli"]),
     ("realfft", &["stats"]),
-    ("serde", &["domain", "import", "storage", "analysis", "recommender", "report::render::json", "report::render::csv"]),
+    (
+        "serde",
+        &[
+            "domain",
+            "import",
+            "storage",
+            "analysis",
+            "recommender",
+            "report::render::json",
+            "report::render::csv",
+        ],
+    ),
     ("serde_json", &["storage", "report::render", "cli"]),
     ("tempfile", &["cli"]),
     ("thiserror", &["import", "storage", "recommender", "report::plot"]),
@@ -47,8 +58,7 @@ const DOORS: &[(&str, &[&str])] = &[
 ];
 
 /// Dependencies that no source names yet, and why they are there.
-const NOT_USED_YET: &[(&str, &str)] =
-    &[];
+const NOT_USED_YET: &[(&str, &str)] = &[];
 
 /// What only some modules may touch: the outer world.
 const WORLD: &[(&str, &[&str], &str)] = &[

@@ -136,3 +136,88 @@ fn the_real_ten_hertz_recording_says_what_its_owner_measured() {
     let whole = scope(&document, "GPU 4", None);
     assert!((number(whole, "/profile/duty/at_95_pct") - 0.881).abs() < 0.0005);
 }
+
+/// An hour of one GPU at one sample a second, as nvidia-smi would print it.
+fn hour(busy: impl Fn(u32) -> u32, seconds: u32, stride: u32) -> String {
+    let mut text = String::from("timestamp, index, utilization.gpu [%]\n");
+    for second in (0..seconds).step_by(stride as usize) {
+        let (hour, minute, rest) = (second / 3600, second / 60 % 60, second % 60);
+        let busy = busy(second);
+        text.push_str(&format!("2026/01/31 {hour:02}:{minute:02}:{rest:02}.000, 0, {busy} %\n"));
+    }
+    text
+}
+
+#[test]
+fn shapes_that_a_person_can_judge_by_eye_are_judged_alike() {
+    let bench = Workbench::new();
+    let cases: [(&str, String, &str); 7] = [
+        (
+            "a long burst on a base load",
+            hour(|s| if (900..954).contains(&s) { 100 } else { 45 }, 3600, 1),
+            "do_not_share",
+        ),
+        (
+            "full bursts between half ones",
+            hour(
+                |s| match s % 20 {
+                    0..=2 => 100,
+                    10..=12 => 50,
+                    _ => 0,
+                },
+                3600,
+                1,
+            ),
+            "do_not_share",
+        ),
+        (
+            "low bursts with a rare tip",
+            hour(
+                |s| match s % 600 {
+                    0 => 100,
+                    1..=59 => 45,
+                    _ => 0,
+                },
+                3600,
+                1,
+            ),
+            "shares_with_care",
+        ),
+        ("constant", hour(|_| 30, 3600, 1), "shares_well"),
+        ("full", hour(|_| 100, 3600, 1), "do_not_share"),
+        ("idle", hour(|_| 0, 3600, 1), "shares_well"),
+        (
+            "in step with a coarse scrape",
+            hour(|s| if s % 10 < 7 { 0 } else { 100 }, 3600, 30),
+            "cannot_tell",
+        ),
+    ];
+    for (name, log, expected) in cases {
+        let document = bench.analyse(&[&bench.file("log.csv", log).to_string_lossy()]);
+        assert_eq!(word(&document, "GPU 0"), expected, "{name}: {}", document["suitability"]);
+    }
+}
+
+#[test]
+fn a_burst_is_long_by_its_own_length_and_not_by_that_of_its_bin() {
+    let bench = Workbench::new();
+    bench.file("log.csv", hour(|s| if s % 10 < 3 { 100 } else { 0 }, 3600, 1));
+    for (limit, expected) in [("2.9", "do_not_share"), ("3.5", "shares_with_care")] {
+        bench.file("policy.toml", format!("long_burst_s = {limit}\n"));
+        let document = bench.analyse(&["log.csv", "--policy", "policy.toml"]);
+        assert_eq!(word(&document, "GPU 0"), expected, "long_burst_s = {limit}");
+    }
+}
+
+#[test]
+fn a_thousand_gpus_need_no_thousand_stacks() {
+    let bench = Workbench::new();
+    let mut text = String::from("timestamp, index, utilization.gpu [%]\n");
+    for second in 0..31 {
+        for gpu in 0..1000 {
+            text.push_str(&format!("2026/01/31 12:00:{second:02}.000, {gpu}, 5 %\n"));
+        }
+    }
+    bench.file("log.csv", text);
+    bench.run(&["analyze", "log.csv", "-o", "csv", "--threads", "2"]).expect_code(0);
+}

@@ -1,12 +1,15 @@
 //! Bursts and gaps of one activity, and how regularly they come.
 
 use crate::analysis::activity::Activity;
-use crate::analysis::findings::{Bursts, LengthBin, Lengths, ScaleValue};
+use crate::analysis::findings::{
+    BurstExtent, Bursts, HEIGHT_CLASSES, LengthBin, Lengths, ScaleValue,
+};
 use crate::stats::bursts::{Burst, BurstRuns, Thresholds, burst_runs, thresholds};
 use crate::stats::dispersion::{
     ScalePoint, allan_factor, allan_slope, burstiness, index_of_dispersion, memory_coefficient,
 };
 use crate::stats::quantile::quantile;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Samples in which onsets are counted for the index of dispersion.
@@ -43,7 +46,7 @@ pub(crate) fn burst_shape(
     let slope =
         has_rhythm.then(|| allan_slope(&factors, 4.0 * window_samples, samples / 10.0)).flatten();
     Some(BurstShape {
-        bursts: bursts(activity, &runs, &limits, &onsets, samples)?,
+        bursts: bursts(activity, &runs, &limits, &onsets, &slices)?,
         allan_factor: if has_rhythm { in_seconds(&factors, activity.stride_s) } else { Vec::new() },
         allan_slope: slope,
     })
@@ -54,8 +57,9 @@ fn bursts(
     runs: &BurstRuns,
     limits: &Thresholds,
     onsets: &[Vec<f64>],
-    samples: f64,
+    slices: &[&[f64]],
 ) -> Option<Bursts> {
+    let samples = slices.iter().map(|it| it.len()).sum::<usize>() as f64;
     let stride = activity.stride_s;
     let heights: Vec<f64> = runs.bursts.iter().map(|it| it.height).collect();
     let masses: Vec<f64> = runs.bursts.iter().map(|it| it.mass * stride).collect();
@@ -81,6 +85,7 @@ fn bursts(
         memory: memory_coefficient(&intervals),
         index_of_dispersion: if has_rhythm { index_of_dispersion(&counts) } else { None },
         histogram: histogram(&runs.bursts, stride, samples),
+        extents: extents(runs, slices, stride, samples),
     })
 }
 
@@ -118,6 +123,29 @@ fn histogram(bursts: &[Burst], stride_s: f64, samples: f64) -> Vec<LengthBin> {
         bin.height_ratio = (bin.time_ratio > 0.0).then(|| weighted / bin.time_ratio);
     }
     bins
+}
+
+/// Time at each height by burst length, bursts that were cut off included.
+fn extents(runs: &BurstRuns, slices: &[&[f64]], stride_s: f64, samples: f64) -> Vec<BurstExtent> {
+    let mut by_length: BTreeMap<usize, [u64; HEIGHT_CLASSES]> = BTreeMap::new();
+    for burst in &runs.bursts {
+        let Some(inside) = slices.get(burst.segment).and_then(|it| it.get(burst.first..burst.end))
+        else {
+            continue;
+        };
+        let classes = by_length.entry(inside.len()).or_insert([0; HEIGHT_CLASSES]);
+        for value in inside {
+            let class = (value * HEIGHT_CLASSES as f64 + 1e-9).max(0.0) as usize;
+            classes[class.min(HEIGHT_CLASSES - 1)] += 1;
+        }
+    }
+    by_length
+        .into_iter()
+        .map(|(length, classes)| BurstExtent {
+            length_s: length as f64 * stride_s,
+            time_at_height: classes.map(|it| it as f64 / samples),
+        })
+        .collect()
 }
 
 /// Times from one onset to the next; a hole between two bursts hides how many came between.

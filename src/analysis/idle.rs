@@ -37,41 +37,63 @@ pub(crate) fn filled(subject: &Subject, trace: &Trace, part: &Recording) -> Opti
     let life = life(trace, listed)?;
     let mut times: Vec<Timestamp> = Vec::with_capacity(listed.len());
     let mut values: Vec<f64> = Vec::with_capacity(listed.len());
-    let mut idle_samples = 0;
     let mut last = life.0.plus_micros(-step);
-    let ends = listed.times().iter().copied().zip(listed.values().iter().copied().map(Some));
-    for (at, value) in ends.chain(std::iter::once((life.1.plus_micros(step), None))) {
-        let silence = at.as_micros() - last.as_micros();
-        if silence as f64 > SILENT_STEPS * step as f64 {
-            let missing = (silence as f64 / step as f64).round() as i64 - 1;
-            for number in 1..=missing {
-                let idle = last.plus_micros(silence * number / (missing + 1));
-                if is_sampled(device, idle, step) {
-                    times.push(idle);
-                    values.push(0.0);
-                    idle_samples += 1;
-                }
-            }
-        }
-        if let Some(value) = value {
-            times.push(at);
-            values.push(value);
-        }
-        last = at;
+    for (at, value) in listed.times().iter().zip(listed.values()) {
+        fill_silence(device, last, *at, step, &mut |idle| {
+            times.push(idle);
+            values.push(0.0);
+        });
+        times.push(*at);
+        values.push(*value);
+        last = *at;
     }
+    fill_silence(device, last, life.1.plus_micros(step), step, &mut |idle| {
+        times.push(idle);
+        values.push(0.0);
+    });
+    let samples = values.len() as u64;
+    let idle_samples = samples - listed.len() as u64;
     if idle_samples == 0 {
         return None;
     }
-    let samples = values.len() as u64;
     let mut trace = trace.clone();
     trace.series.insert(Metric::GpuUtilization, Series::new(Arc::new(times), values)?);
     Some(Filled { trace, idle_samples, samples })
 }
 
+/// Stamps of idleness between two rows: one for each step in which the device was sampled.
+///
+/// Walks the device's samples, so that a stretch without any costs nothing however long it is.
+fn fill_silence(
+    device: &Series,
+    after: Timestamp,
+    before: Timestamp,
+    step: i64,
+    push: &mut impl FnMut(Timestamp),
+) {
+    let silence = before.micros_since(after);
+    if silence as f64 <= SILENT_STEPS * step as f64 {
+        return;
+    }
+    let mut next = after.plus_micros(step);
+    let end = before.plus_micros(-step / 2);
+    let first = device.times().partition_point(|it| *it < next.plus_micros(-step / 2));
+    for sampled in &device.times()[first..] {
+        if *sampled >= end {
+            break;
+        }
+        if *sampled >= next.plus_micros(-step / 2) {
+            let idle = next.max(sampled.plus_micros(-step / 2)).min(end.plus_micros(-1));
+            push(idle);
+            next = idle.plus_micros(step);
+        }
+    }
+}
+
 /// Time between the rows of a process that is busy throughout, in microseconds.
 fn sampling_step(listed: &Series) -> Option<i64> {
     let mut steps: Vec<i64> =
-        listed.times().windows(2).map(|pair| pair[1].as_micros() - pair[0].as_micros()).collect();
+        listed.times().windows(2).map(|pair| pair[1].micros_since(pair[0])).collect();
     let last = steps.len().checked_sub(1)?;
     let rank = (last as f64 * STEP_RANK) as usize;
     let (_, step, _) = steps.select_nth_unstable(rank);
@@ -84,12 +106,6 @@ fn life(trace: &Trace, listed: &Series) -> Option<(Timestamp, Timestamp)> {
     let listed = listed.span()?;
     let whole = held.map_or(listed, |it| it.hull(listed));
     Some((whole.from(), whole.until()))
-}
-
-/// Whether the device was sampled within one step of an instant.
-fn is_sampled(device: &Series, at: Timestamp, step: i64) -> bool {
-    let after = device.times().partition_point(|it| *it < at.plus_micros(-step));
-    device.times().get(after).is_some_and(|it| *it <= at.plus_micros(step))
 }
 
 #[cfg(test)]
@@ -127,9 +143,17 @@ mod tests {
     }
 
     #[test]
+    fn a_stamp_of_another_age_costs_no_time_and_fills_nothing() {
+        let (subject, _, part) = world(0..30);
+        let listed = [(-1_700_000_000, 5.0), (0, 80.0), (1, 80.0), (2, 80.0)];
+        let filled = filled(&subject, &trace(Metric::GpuUtilization, listed), &part);
+        assert!(filled.is_none_or(|it| it.idle_samples < 30));
+    }
+
+    #[test]
     fn silence_of_the_device_too_is_a_hole_and_not_idleness() {
         let (subject, trace, part) = world((0..10).chain(20..30));
-        assert_eq!(filled(&subject, &trace, &part).map_or(0, |it| it.idle_samples), 2);
+        assert!(filled(&subject, &trace, &part).is_none());
         let (subject, trace, _) = world(0..30);
         assert!(filled(&subject, &trace, &Recording::default()).is_none());
     }

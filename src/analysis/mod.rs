@@ -25,6 +25,7 @@ use crate::domain::recording::{Recording, Trace};
 use crate::domain::time::TimeSpan;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the user asked to be looked at.
 #[derive(Debug, Clone, Default)]
@@ -48,10 +49,11 @@ pub fn compute<E: Send>(
     load: impl Fn(Option<&GpuId>) -> Result<Recording, E> + Sync,
 ) -> Result<Findings, E> {
     let gpus = gpus(outline);
-    let devices: Result<Vec<DeviceFindings>, E> = gpus
-        .into_par_iter()
-        .map(|gpu| Ok(device_findings(&gpu, outline, question, &load(Some(&gpu))?)))
-        .collect();
+    let devices: Result<Vec<DeviceFindings>, E> = one_part_for_each_thread(&gpus, |gpu| {
+        Ok(device_findings(gpu, outline, question, &load(Some(gpu))?))
+    })
+    .into_iter()
+    .collect();
     let is_unplaced = |it: &Subject| it.gpu().is_none();
     let unplaced = if outline.subjects.iter().any(is_unplaced) {
         subjects_of(&load(None)?, question, is_unplaced)
@@ -59,6 +61,35 @@ pub fn compute<E: Send>(
         Vec::new()
     };
     Ok(Findings { devices: devices?, unplaced, blind_spots: Vec::new() })
+}
+
+/// Maps items in order on threads of their own, as many as rayon has.
+///
+/// Not rayon's own loop: a worker that waits inside `work` would begin the next item meanwhile,
+/// and hold two parts of the recording, or a thousand on one stack.
+fn one_part_for_each_thread<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done = Vec::new();
+        loop {
+            let position = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(position) else { return done };
+            done.push((position, work(item)));
+        }
+    };
+    let threads = rayon::current_num_threads().min(items.len());
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(&take)).collect();
+        running
+            .into_iter()
+            .flat_map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    done.sort_by_key(|it| it.0);
+    done.into_iter().map(|it| it.1).collect()
 }
 
 /// Every GPU that was described or has samples: described ones first, in the outline's order.

@@ -3,7 +3,7 @@
 use crate::analysis::activity::Activity;
 use crate::analysis::bursts::{burst_shape, in_seconds};
 use crate::analysis::findings::{BurstProfile, Duty, PeriodFinding, PeriodMethod, Regime};
-use crate::analysis::resolution::{Observed, resolution};
+use crate::analysis::resolution::{Observed, SPARSE_WINDOWS, resolution};
 use crate::domain::time::TimeSpan;
 use crate::stats::changepoint::pelt_mean;
 use crate::stats::dispersion::{demand_cv, duty};
@@ -38,7 +38,8 @@ pub(crate) fn profile(activity: &Activity<'_>, spans: &[TimeSpan]) -> Option<Bur
     let slices: Vec<&[f64]> = segments.iter().map(|it| &activity.values[it.clone()]).collect();
     let shape = burst_shape(activity, &segments, &all);
     let duty = duty_of(&all)?;
-    let period = period(activity, &segments);
+    let is_sparse = activity.stride_s > SPARSE_WINDOWS * activity.window_s;
+    let period = if is_sparse { None } else { period(activity, &segments) };
     let blur_index = blur_index_of(&all, activity.quantum);
     let observed = Observed {
         activity,

@@ -6,7 +6,6 @@ use crate::analysis::findings::{
 };
 use crate::domain::units::Seconds;
 use crate::stats::correlate::lagged_pearson;
-use crate::stats::moments::Moments;
 use crate::stats::telegraph::{invert_unless_periodic, miss_probability};
 
 /// Fewer samples than this allow no statement about shape.
@@ -20,7 +19,7 @@ const RESOLVED_WINDOWS: f64 = 3.0;
 /// Below this correlation neighbouring windows know nothing of each other.
 const UNRELATED: f64 = 0.2;
 /// A stride longer than this many windows leaves time unseen.
-const SPARSE_WINDOWS: f64 = 1.5;
+pub(crate) const SPARSE_WINDOWS: f64 = 1.5;
 /// Limits of the inferred burst length: a factor either way, by simulation on loads that are no telegraph.
 const ESTIMATE_FACTOR: f64 = 3.0;
 /// Mean activity below and above which a trace that hardly moves is called idle or full.
@@ -77,18 +76,19 @@ fn verdict(seen: &Observed<'_>) -> ResolutionVerdict {
     if seen.samples < FEWEST_SAMPLES {
         return TooFewSamples;
     }
+    if seen.activity.stride_s > SPARSE_WINDOWS * window {
+        return Sparse;
+    }
     let is_flat = seen.bursts.is_none();
     if is_flat && !(IDLE_OR_FULL.0..IDLE_OR_FULL.1).contains(&seen.mean) {
         return Constant;
     }
-    if seen.activity.stride_s > SPARSE_WINDOWS * window {
-        return Sparse;
-    }
     let blur = seen.blur_index.unwrap_or(0.0);
-    if blur < STEADY_BLUR {
+    let is_blurred = blur < RESOLVED_BLUR && neighbours(seen) < UNRELATED;
+    if blur < STEADY_BLUR && (is_flat || is_blurred) {
         return SteadyAtThisScale;
     }
-    if blur < RESOLVED_BLUR && neighbours(seen) < UNRELATED {
+    if is_blurred {
         return ShorterThanWindow;
     }
     let typical = seen.bursts.and_then(|it| it.burst_lengths.p50_s.or(it.burst_lengths.max_s));
@@ -116,24 +116,8 @@ fn estimate(seen: &Observed<'_>, verdict: ResolutionVerdict) -> Option<Estimated
             let (low_s, high_s) = (about_s / ESTIMATE_FACTOR, about_s * ESTIMATE_FACTOR);
             Some(EstimatedLength { about_s, low_s, high_s })
         }
-        ResolutionVerdict::SteadyAtThisScale => Some(upper_limit(seen)),
         _ => None,
     }
-}
-
-/// The longest random bursts that leave so little variance: Q = 2 tau / W, ON = tau / (1 - p).
-///
-/// Quantisation alone leaves a variance of quantum^2 / 12, below which nothing can be told.
-fn upper_limit(seen: &Observed<'_>) -> EstimatedLength {
-    let p = seen.mean.clamp(1e-6, 1.0 - 1e-6);
-    let variances: Vec<Moments> = seen.segments.iter().map(|it| Moments::of(it)).collect();
-    let mut all = Moments::default();
-    variances.iter().for_each(|it| all.merge(it));
-    let floor = seen.activity.quantum.powi(2) / 12.0;
-    let variance = all.variance().unwrap_or(0.0).max(floor);
-    let blur = variance / (p * (1.0 - p));
-    let high_s = blur * seen.activity.window_s / 2.0 / (1.0 - p);
-    EstimatedLength { about_s: high_s, low_s: 0.0, high_s }
 }
 
 fn needed_interval(
@@ -188,8 +172,7 @@ fn sentence(
             ),
         },
         ResolutionVerdict::SteadyAtThisScale => format!(
-            "bursts shorter than the window, steady at this scale: windows of {window} hardly differ (blur index {blur}); random bursts of the full device would last at most {}",
-            Seconds(estimate.map_or(0.0, |it| it.high_s))
+            "bursts shorter than the window, steady at this scale: windows of {window} hardly differ (blur index {blur})"
         ),
         ResolutionVerdict::Sparse => {
             let chance = miss.map_or(String::new(), |it| {

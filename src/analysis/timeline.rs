@@ -33,14 +33,14 @@ pub(crate) fn timelines(trace: &Trace, span: TimeSpan) -> Vec<Timeline> {
 
 /// Least, mean and greatest value of each bin; a bin without samples is left out.
 pub(crate) fn timeline(metric: Metric, series: &Series, span: TimeSpan) -> Timeline {
-    let length = span.until().as_micros() - span.from().as_micros();
+    let length = span.until().micros_since(span.from());
     let stride = series.typical_interval().map_or(1, |it| it.as_micros() as i64);
     let bin_micros = (length / BINS).max(stride).max(1);
     let mut bins: Vec<TimelineBin> = Vec::new();
     let mut count = 0.0;
     let range = series.positions(span);
     for (at, value) in series.times()[range.clone()].iter().zip(&series.values()[range]) {
-        let offset = at.as_micros() - span.from().as_micros();
+        let offset = at.micros_since(span.from());
         let start = span.from().plus_micros(offset / bin_micros * bin_micros);
         match bins.last_mut().filter(|it| it.at == start) {
             Some(bin) => {

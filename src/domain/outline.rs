@@ -154,16 +154,19 @@ impl Outline {
 
     /// Takes in a fact, without repeating anything.
     pub fn learn(&mut self, fact: Fact) {
-        let mut news = Outline::default();
         match fact {
-            Fact::Device(it) => news.devices.push(it),
-            Fact::MigInstance(it) => news.mig_instances.push(it),
-            Fact::Process(it) => news.processes.push(it),
-            Fact::Phase(it) => news.phases.push(it),
-            Fact::Source(it) => news.sources.push(it),
-            Fact::BlindSpot(it) => news.blind_spots.push(it),
+            Fact::Device(it) => {
+                self.merge(Outline { devices: vec![it], ..Outline::default() });
+            }
+            Fact::MigInstance(it) => push_new(&mut self.mig_instances, it),
+            Fact::Process(it) => push_new(&mut self.processes, it),
+            Fact::Source(it) => push_new(&mut self.sources, it),
+            Fact::BlindSpot(it) => push_new(&mut self.blind_spots, it),
+            Fact::Phase(it) => match self.phases.last_mut().filter(|last| touches(last, &it)) {
+                Some(last) => last.span = last.span.hull(it.span),
+                None => self.phases.push(it),
+            },
         }
-        self.merge(news);
     }
 
     /// Takes in what another outline of the same recording says, without repeating anything.
@@ -192,25 +195,34 @@ impl Outline {
 }
 
 fn extend_new<T: PartialEq>(mine: &mut Vec<T>, theirs: Vec<T>) {
-    for it in theirs {
-        if !mine.contains(&it) {
-            mine.push(it);
-        }
+    theirs.into_iter().for_each(|it| push_new(mine, it));
+}
+
+fn push_new<T: PartialEq>(mine: &mut Vec<T>, it: T) {
+    if !mine.contains(&it) {
+        mine.push(it);
     }
+}
+
+/// Whether a phase goes on where another of its name and GPU ends.
+fn touches(last: &Phase, next: &Phase) -> bool {
+    last.label == next.label
+        && last.gpu == next.gpu
+        && last.span.from() <= next.span.from()
+        && next.span.from() <= last.span.until()
 }
 
 /// Phases of both lists by start; stretches of one name that touch become one.
 fn joined(mine: Vec<Phase>, theirs: Vec<Phase>) -> Vec<Phase> {
     let mut all: Vec<Phase> = mine.into_iter().chain(theirs).collect();
-    all.sort_by(|a, b| (a.span, &a.label, &a.gpu).cmp(&(b.span, &b.label, &b.gpu)));
+    all.sort_by(|a, b| (&a.label, &a.gpu, a.span).cmp(&(&b.label, &b.gpu, b.span)));
     let mut phases: Vec<Phase> = Vec::with_capacity(all.len());
     for phase in all {
-        let before =
-            phases.iter_mut().rev().find(|it| it.label == phase.label && it.gpu == phase.gpu);
-        match before {
-            Some(it) if phase.span.from() <= it.span.until() => it.span = it.span.hull(phase.span),
-            _ => phases.push(phase),
+        match phases.last_mut().filter(|last| touches(last, &phase)) {
+            Some(last) => last.span = last.span.hull(phase.span),
+            None => phases.push(phase),
         }
     }
+    phases.sort_by(|a, b| (a.span, &a.label, &a.gpu).cmp(&(b.span, &b.label, &b.gpu)));
     phases
 }

@@ -73,7 +73,7 @@ impl Series {
     /// The interval that was achieved, not the one that was asked for.
     pub fn typical_interval(&self) -> Option<SampleInterval> {
         let mut steps: Vec<i64> =
-            self.times.windows(2).map(|pair| pair[1].as_micros() - pair[0].as_micros()).collect();
+            self.times.windows(2).map(|pair| pair[1].micros_since(pair[0])).collect();
         if steps.is_empty() {
             return None;
         }
@@ -88,7 +88,7 @@ impl Series {
         let mut segments = Vec::new();
         let mut first = 0;
         for (position, pair) in self.times.windows(2).enumerate() {
-            if pair[1].as_micros() - pair[0].as_micros() > longest {
+            if pair[1].micros_since(pair[0]) > longest {
                 segments.push(first..position + 1);
                 first = position + 1;
             }

@@ -24,7 +24,12 @@ impl Timestamp {
 
     /// Seconds from `earlier` to this instant; negative when `earlier` is later.
     pub fn seconds_since(self, earlier: Timestamp) -> f64 {
-        (self.0 - earlier.0) as f64 / 1e6
+        self.micros_since(earlier) as f64 / 1e6
+    }
+
+    /// Microseconds from `earlier` to this instant; stops at the ends of the range.
+    pub const fn micros_since(self, earlier: Timestamp) -> i64 {
+        self.0.saturating_sub(earlier.0)
     }
 
     /// This instant moved by `micros` microseconds; stops at the ends of the range.

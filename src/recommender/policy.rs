@@ -103,6 +103,10 @@ impl Policy {
                 return Err(PolicyError::Range { key, value, expected: "a number of at least 0" });
             }
         }
+        if policy.least_samples < 30 {
+            let (key, value) = ("least_samples", policy.least_samples as f64);
+            return Err(PolicyError::Range { key, value, expected: "at least 30" });
+        }
         if policy.short_burst_s > policy.long_burst_s {
             let (key, value) = ("short_burst_s", policy.short_burst_s);
             return Err(PolicyError::Range { key, value, expected: "at most long_burst_s" });

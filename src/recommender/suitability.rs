@@ -2,8 +2,8 @@
 
 use crate::analysis::evidence::Confidence;
 use crate::analysis::findings::{
-    BurstProfile, Bursts, DeviceFindings, Findings, LengthBin, ResolutionVerdict, Scope,
-    ScopeFindings, SubjectFindings,
+    BurstProfile, Bursts, DeviceFindings, Findings, ResolutionVerdict, Scope, ScopeFindings,
+    SubjectFindings,
 };
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
@@ -92,7 +92,7 @@ fn of_subject<'a>(
             scope: scope.scope.clone(),
             word: judgement.word,
             reasons: judgement.reasons,
-            caveats: caveats(scope, profile),
+            caveats: caveats(scope, profile, policy),
             confidence,
             needed_interval_s: profile.resolution.needed_interval_s.filter(|_| !is_told),
         })
@@ -126,7 +126,6 @@ impl Judgement {
 
 /// Saturation first, because shares of time are right at any resolution; then what the resolution allows.
 fn by_shape(profile: &BurstProfile, policy: &Policy) -> Judgement {
-    let mean = 100.0 * profile.mean_ratio;
     if profile.samples < policy.least_samples {
         let reason = format!(
             "{} samples are too few; {} are the least",
@@ -141,9 +140,10 @@ fn by_shape(profile: &BurstProfile, policy: &Policy) -> Judgement {
         ResolutionVerdict::TooFewSamples => {
             Judgement::new(SharingWord::CannotTell, 0.0, profile.resolution.sentence.clone())
         }
-        _ if profile.mean_ratio <= policy.idle_mean_ratio && profile.duty.at_50_pct == 0.0 => {
-            let reason = format!("idle: busy {mean:.1} % on average and never above half");
-            Judgement::new(SharingWord::SharesWell, 0.85, reason)
+        verdict
+            if profile.mean_ratio <= policy.idle_mean_ratio && profile.duty.at_50_pct == 0.0 =>
+        {
+            idle(profile, verdict == ResolutionVerdict::Sparse, policy)
         }
         ResolutionVerdict::Constant | ResolutionVerdict::SteadyAtThisScale => {
             steady(profile, policy)
@@ -155,11 +155,35 @@ fn by_shape(profile: &BurstProfile, policy: &Policy) -> Judgement {
     }
 }
 
+/// Samples of which none was busy leave at most 3/n of the time unseen (the rule of three).
+///
+/// Between sparse samples that must be less than what reaches a neighbour's p99.
+fn idle(profile: &BurstProfile, is_sparse: bool, policy: &Policy) -> Judgement {
+    let mean = 100.0 * profile.mean_ratio;
+    let unseen = 3.0 / profile.samples as f64;
+    if is_sparse && unseen > policy.tail_ratio {
+        let reason = format!(
+            "idle in all {} samples, but they are too few: a load in {:.1} % of the time could have been missed",
+            profile.samples,
+            100.0 * unseen
+        );
+        return Judgement::new(SharingWord::CannotTell, 0.0, reason);
+    }
+    let certainty = if is_sparse { 0.6 } else { 0.85 };
+    let reason = format!("idle: busy {mean:.1} % on average and never above half");
+    Judgement::new(SharingWord::SharesWell, certainty, reason)
+}
+
 fn saturation(profile: &BurstProfile, policy: &Policy) -> Option<String> {
     let duty = profile.duty.at_95_pct;
     if duty >= policy.saturated_duty_ratio {
+        let meaning = if duty >= policy.saturated_mean_ratio {
+            "there is nothing left to share"
+        } else {
+            "that long a neighbour finds no free slot"
+        };
         return Some(format!(
-            "saturated: at or above 95 % for {:.1} % of the time; there is nothing left to share",
+            "saturated: at or above 95 % for {:.1} % of the time; {meaning}",
             100.0 * duty
         ));
     }
@@ -170,11 +194,8 @@ fn saturation(profile: &BurstProfile, policy: &Policy) -> Option<String> {
 fn steady(profile: &BurstProfile, policy: &Policy) -> Judgement {
     let mean = 100.0 * profile.mean_ratio;
     if profile.mean_ratio <= policy.roomy_mean_ratio {
-        let longest = profile.resolution.estimated_burst.map(|it| Seconds(it.high_s));
-        let bursts = longest
-            .map_or(String::new(), |it| format!("; full-device bursts, if any, last at most {it}"));
         let reason = format!(
-            "steady at {mean:.1} %: windows of {} hardly differ{bursts}",
+            "steady at {mean:.1} %: windows of {} hardly differ, so a request that lasts longer meets the same load at any moment",
             Seconds(profile.window_s)
         );
         return Judgement::new(SharingWord::SharesWell, 0.95, reason);
@@ -221,28 +242,23 @@ fn inferred(profile: &BurstProfile, policy: &Policy) -> Judgement {
 /// Bursts that were seen: time spent in long, full bursts decides, not the count of short ones.
 fn measured(profile: &BurstProfile, policy: &Policy, certainty: f64) -> Judgement {
     let Some(bursts) = &profile.bursts else { return steady(profile, policy) };
-    let time_in = |from_s: f64, height: f64| -> f64 {
-        let is_meant =
-            |it: &&LengthBin| it.until_s > from_s && it.height_ratio.is_some_and(|it| it >= height);
-        bursts.histogram.iter().filter(is_meant).map(|it| it.time_ratio).sum()
-    };
-    let long_and_full = time_in(policy.long_burst_s, policy.full_burst_height_ratio);
-    let high = time_in(0.0, policy.low_burst_height_ratio);
-    let (word, meaning) = if long_and_full >= policy.tail_ratio {
+    let long_and_full = bursts.time_at_least(policy.full_burst_height_ratio, policy.long_burst_s);
+    let high = bursts.time_at_least(policy.low_burst_height_ratio, 0.0);
+    let (word, meaning) = if long_and_full > 0.0 && long_and_full >= policy.tail_ratio {
         let meaning = format!(
-            "full-device bursts longer than a request fill {:.1} % of the time: they decide a neighbour's p99, whatever the mean says",
+            "full use in bursts longer than a request takes {:.1} % of the time: it decides a neighbour's p99, whatever the mean says",
             100.0 * long_and_full
         );
         (SharingWord::DoNotShare, meaning)
     } else if high >= policy.tail_ratio {
         let meaning = format!(
-            "bursts above half the device fill {:.1} % of the time, but none of them is both long and full",
+            "bursts take more than half of the device for {:.1} % of the time, but hardly ever all of it for long",
             100.0 * high
         );
         (SharingWord::SharesWithCare, meaning)
-    } else if bursts.height_max_ratio >= policy.low_burst_height_ratio {
+    } else if high > 0.0 {
         let meaning = format!(
-            "high bursts fill only {:.2} % of the time: too rare to reach a neighbour's p99",
+            "bursts take more than half of the device for only {:.2} % of the time: too rare to reach a neighbour's p99",
             100.0 * high
         );
         (SharingWord::SharesWithCare, meaning)
@@ -302,7 +318,7 @@ fn heed_memory(
     }
 }
 
-fn caveats(scope: &ScopeFindings, profile: &BurstProfile) -> Vec<String> {
+fn caveats(scope: &ScopeFindings, profile: &BurstProfile, policy: &Policy) -> Vec<String> {
     let mut caveats = Vec::new();
     if !scope.levels.contains_key(&Metric::SmActive) {
         caveats.push(
@@ -319,10 +335,27 @@ fn caveats(scope: &ScopeFindings, profile: &BurstProfile) -> Vec<String> {
             Seconds(profile.window_s)
         ));
     }
+    caveats.extend(unseen_time(profile, policy));
     if profile.segments > 1 {
-        caveats.push(format!("the samples have {} holes", profile.segments - 1));
+        let holes = if profile.segments == 2 { "hole" } else { "holes" };
+        caveats.push(format!("the samples have {} {holes}", profile.segments - 1));
     }
     caveats
+}
+
+/// What a load in step with the sampling could hide.
+fn unseen_time(profile: &BurstProfile, policy: &Policy) -> Option<String> {
+    let (window, stride) = (Seconds(profile.window_s), Seconds(profile.stride_s));
+    match profile.resolution.verdict {
+        ResolutionVerdict::Sparse => Some(format!(
+            "{:.0} % of the time was not seen: one window of {window} every {stride}; a load in step with that would be missed",
+            100.0 * (1.0 - profile.window_s / profile.stride_s)
+        )),
+        ResolutionVerdict::SteadyAtThisScale if profile.window_s >= policy.long_burst_s => {
+            Some(format!("regular bursts shorter than the window of {window} would look the same"))
+        }
+        _ => None,
+    }
 }
 
 /// Fewer samples, an assumed window and inferred lengths each take something away.

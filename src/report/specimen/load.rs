@@ -125,6 +125,7 @@ pub(super) fn bursts() -> Bursts {
         memory: None,
         index_of_dispersion: Some(0.1),
         histogram,
+        extents: Vec::new(),
     }
 }
 
