@@ -14,6 +14,8 @@ mod specimen;
 mod tests;
 mod view;
 mod wording;
+#[cfg(test)]
+mod words_tests;
 
 use crate::analysis::findings::Findings;
 use crate::domain::outline::Outline;
@@ -63,6 +65,12 @@ impl Report {
     }
 }
 
+/// How many loads there are on so many devices.
+fn loads(number: usize, devices: usize) -> String {
+    let place = if devices == 1 { "it" } else { "them" };
+    wording::count(number, &format!("load on {place}"), &format!("loads on {place}"))
+}
+
 /// What was recorded, when, and for how long.
 fn subtitle(input: &ReportInput<'_>) -> String {
     let devices = input.findings.devices.len();
@@ -71,7 +79,7 @@ fn subtitle(input: &ReportInput<'_>) -> String {
     let mut parts = vec![
         input.outline.span.map_or_else(|| "no samples".to_owned(), wording::span),
         wording::count(devices, "GPU", "GPUs"),
-        wording::count(subjects - own, "load on it", "loads on them"),
+        loads(subjects - own, devices),
     ];
     let tools: BTreeSet<String> =
         input.outline.sources.iter().map(|it| wording::clean(&it.tool)).collect();

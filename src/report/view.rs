@@ -1,16 +1,22 @@
 //! The findings as a report walks them: devices in order, each with what lives on it by activity.
 
 use crate::analysis::findings::{
-    BurstProfile, DeviceFindings, Level, Scope, ScopeFindings, SubjectFindings,
+    BurstProfile, DeviceFindings, EstimatedLength, Level, ResolutionVerdict, Scope, ScopeFindings,
+    SubjectFindings,
 };
 use crate::domain::ident::Subject;
 use crate::domain::metric::{Metric, Unit};
-use crate::recommender::suitability::Suitability;
+use crate::recommender::suitability::{SharingWord, Suitability};
 use crate::report::ReportInput;
 use crate::report::wording::{clean, name, slug};
 
 /// So many devices are shown unfolded.
 pub(crate) const UNFOLDED_DEVICES: usize = 8;
+
+/// From this mean on nobody is told that there is room at any moment.
+const HALF: f64 = 0.5;
+/// A share of time below this is as good as none.
+const HARDLY_EVER: f64 = 0.001;
 
 /// A device with what lives on it.
 #[derive(Debug)]
@@ -33,6 +39,13 @@ impl<'a> DeviceView<'a> {
     /// The device itself, then its residents.
     pub(crate) fn everyone(&self) -> impl Iterator<Item = &'a SubjectFindings> + '_ {
         self.own.into_iter().chain(self.residents.iter().copied())
+    }
+
+    /// Whether it may be said that there is room at any moment: the verdict and the numbers agree.
+    pub(crate) fn leaves_room(&self) -> bool {
+        let shares_well = self.verdict.is_some_and(|it| it.word == SharingWord::SharesWell);
+        let is_low = |it: &BurstProfile| it.mean_ratio < HALF && it.duty.at_95_pct < HARDLY_EVER;
+        shares_well && self.own.and_then(profile).is_some_and(is_low)
     }
 }
 
@@ -107,13 +120,38 @@ pub(crate) fn level(subject: &SubjectFindings, metric: Metric) -> Option<Level> 
     subject.whole().and_then(|it| it.levels.get(&metric).copied())
 }
 
+/// Metrics that may stand for activity.
+const ACTIVITY: [Metric; 3] =
+    [Metric::SmActive, Metric::GraphicsEngineActive, Metric::GpuUtilization];
+
+/// Whether a row about shape and level says anything; a device always has its row.
+pub(crate) fn has_shape(subject: &SubjectFindings) -> bool {
+    let has_memory = |it: &ScopeFindings| it.levels.contains_key(&Metric::FramebufferUsed);
+    let says = |it: &ScopeFindings| it.profile.is_some() || has_memory(it);
+    subject.subject.is_device() || subject.scopes.iter().any(says)
+}
+
+/// What a service reports about itself, in the order in which it is shown.
+pub(crate) const SERVICE: [Metric; 5] = [
+    Metric::LatencyP99,
+    Metric::LatencyP50,
+    Metric::LatencyMean,
+    Metric::Throughput,
+    Metric::OfferedLoad,
+];
+
+/// Whether a subject is known only by what it reports about itself as a service.
+pub(crate) fn is_service_only(subject: &SubjectFindings) -> bool {
+    let reports = |it: &ScopeFindings| SERVICE.iter().any(|metric| it.levels.contains_key(metric));
+    !has_shape(subject) && subject.scopes.iter().any(reports)
+}
+
 /// Which metric stands for the activity of a subject; `None` when none was seen.
 pub(crate) fn activity_metric(subject: &SubjectFindings) -> Option<Metric> {
     if let Some(profile) = profile(subject) {
         return Some(profile.metric);
     }
-    let usual = [Metric::SmActive, Metric::GraphicsEngineActive, Metric::GpuUtilization];
-    usual.into_iter().find(|it| subject.timeline(*it).is_some())
+    ACTIVITY.into_iter().find(|it| subject.timeline(*it).is_some())
 }
 
 fn mean_activity(subject: &SubjectFindings) -> Option<f64> {
@@ -142,15 +180,31 @@ pub(crate) fn kind(subject: &Subject) -> &'static str {
 }
 
 /// Why a subject has no burst profile.
-pub(crate) const NO_PROFILE: &str = "no activity metric was recorded for it";
+pub(crate) fn why_no_profile(scope: Option<&ScopeFindings>) -> &'static str {
+    let levels = ACTIVITY.iter().filter_map(|it| scope?.levels.get(it));
+    match levels.map(|it| it.samples).max() {
+        None | Some(0) => "no activity metric was recorded for it",
+        Some(1) => "one sample only",
+        Some(_) => "too few samples of its activity at different times",
+    }
+}
+
+/// The inferred length of a burst; `None` for a steady load, whose bursts nobody can know.
+pub(crate) fn estimated_burst(profile: &BurstProfile) -> Option<EstimatedLength> {
+    let is_steady = profile.resolution.verdict == ResolutionVerdict::SteadyAtThisScale;
+    profile.resolution.estimated_burst.filter(|_| !is_steady)
+}
 
 /// Why there are no burst lengths.
 pub(crate) fn why_no_bursts(scope: Option<&ScopeFindings>) -> String {
-    match scope.and_then(|it| it.profile.as_ref()) {
-        None => NO_PROFILE.to_owned(),
-        Some(profile) => match clean(&profile.resolution.sentence) {
-            it if it == "(no name)" => "the sampling does not show single bursts".to_owned(),
-            it => it,
-        },
+    let Some(profile) = scope.and_then(|it| it.profile.as_ref()) else {
+        return why_no_profile(scope).to_owned();
+    };
+    if profile.resolution.verdict == ResolutionVerdict::SteadyAtThisScale {
+        return "far shorter than the window".to_owned();
+    }
+    match clean(&profile.resolution.sentence) {
+        it if it == "(no name)" => "the sampling does not show single bursts".to_owned(),
+        it => it,
     }
 }

@@ -88,6 +88,9 @@ pub(crate) fn stamp(at: Timestamp) -> String {
 pub(crate) fn span(span: TimeSpan) -> String {
     let (from, until) = (stamp(span.from()), stamp(span.until()));
     let length = Seconds(span.seconds());
+    if is_instant(span.seconds()) {
+        return format!("{from} (one instant)");
+    }
     let starts = from.trim_end_matches(" UTC");
     match (from.split_once(' '), until.split_once(' ')) {
         (Some((day, _)), Some((last_day, time))) if day == last_day => {
@@ -95,6 +98,11 @@ pub(crate) fn span(span: TimeSpan) -> String {
         }
         _ => format!("{starts} to {until} ({length})"),
     }
+}
+
+/// Whether a length is that of a single sample, which a recording holds as one microsecond.
+pub(crate) fn is_instant(seconds: f64) -> bool {
+    seconds < 1.5e-6
 }
 
 /// A number of things: `1 GPU`, `3 GPUs`.
@@ -112,7 +120,7 @@ pub(crate) fn list(items: &[String]) -> String {
 }
 
 /// Units that belong to the number before them.
-const UNITS: &[&str] = &["%", "s", "ms", "µs", "min", "h", "GiB", "MiB", "GPUs", "GPU"];
+const UNITS: &[&str] = &["%", "s", "ms", "µs", "min", "h", "GiB", "MiB", "GPUs", "GPU", "/s"];
 
 /// The text with a space that does not break between a number and its unit.
 pub(crate) fn glued(text: &str) -> String {
@@ -129,7 +137,16 @@ pub(crate) fn glued(text: &str) -> String {
     glued
 }
 
-/// The text with a capital first letter and a full stop, as a caption needs it.
+/// The text with a full stop, unless it ends a sentence already.
+pub(crate) fn stopped(text: &str) -> String {
+    let text = text.trim_end();
+    if text.is_empty() || text.ends_with(['.', '!', '?', '…']) {
+        return text.to_owned();
+    }
+    format!("{text}.")
+}
+
+/// The text with a capital first letter, as a line of its own needs it.
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     match letters.next() {
@@ -172,6 +189,17 @@ mod tests {
         let day = TimeSpan::new(at(1_795_856_400), at(1_795_899_600)).unwrap();
         assert_eq!(span(day), "2026-11-28 09:00:00 to 21:00:00 UTC (12.0 h)");
         assert!(stamp(Timestamp::from_micros(i64::MAX)).contains("1970"));
+    }
+
+    #[test]
+    fn a_single_sample_lasts_an_instant() {
+        let at = Timestamp::from_micros(1_795_856_400_000_000);
+        assert_eq!(span(TimeSpan::covering(at, at)), "2026-11-28 09:00:00 UTC (one instant)");
+    }
+
+    #[test]
+    fn a_sentence_gets_one_full_stop_and_no_more() {
+        assert_eq!(["", "a", "a."].map(stopped), ["", "a.", "a."]);
     }
 
     #[test]

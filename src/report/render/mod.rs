@@ -7,6 +7,7 @@ pub mod text;
 
 use crate::recommender::suitability::SharingWord;
 use crate::report::block::{Cell, Table};
+use crate::report::wording::count;
 
 /// Distinct reasons for missing values of a table, in order; at most `most`, then how many more.
 fn reasons(table: &Table, most: usize) -> Vec<String> {
@@ -22,7 +23,7 @@ fn reasons(table: &Table, most: usize) -> Vec<String> {
     let more = reasons.len().saturating_sub(most);
     reasons.truncate(most);
     if more > 0 {
-        reasons.push(format!("{more} other reasons"));
+        reasons.push(count(more, "other reason", "other reasons"));
     }
     reasons
 }

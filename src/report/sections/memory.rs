@@ -9,7 +9,7 @@ use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{bytes_or, missing, number, numbers, words};
 use crate::report::figure::{Figure, MemoryBar, SeriesColour};
 use crate::report::sections::{Section, title};
-use crate::report::view::{DeviceView, UNFOLDED_DEVICES, kind, level, places};
+use crate::report::view::{DeviceView, UNFOLDED_DEVICES, is_service_only, kind, level, places};
 use crate::report::wording::{clean, count, name};
 
 /// So many loads are drawn for each device.
@@ -92,12 +92,17 @@ fn bars(device: &DeviceView<'_>) -> Option<Block> {
         ranked.filter_map(|(rank, it)| bar((it, SeriesColour::Resident(rank)))).collect();
     loads.sort_by(|a, b| b.peak_bytes.total_cmp(&a.peak_bytes));
     loads.truncate(MOST_BARS);
+    let is_of_device = own.is_some();
     let bars: Vec<MemoryBar> = own.into_iter().chain(loads).collect();
     let first = bars.first()?;
     let total_bytes = total(device);
     let peak = MemoryBytes::from_f64(first.peak_bytes)?;
     let left = total_bytes.and_then(|it| MemoryBytes::from_f64((it - first.peak_bytes).max(0.0)));
     let see = match left {
+        _ if !is_of_device => format!(
+            "{} peaks at {peak}; how much the GPU itself had in use was not recorded.",
+            name(&first.name)
+        ),
         Some(left) => format!("{} peaks at {peak} and leaves {left}.", name(&first.name)),
         None => {
             format!("{} peaks at {peak}; how much there is was not recorded.", name(&first.name))
@@ -171,6 +176,7 @@ fn of_loads(devices: &[DeviceView<'_>]) -> Table {
     let rows = devices.iter().flat_map(|device| {
         let is_load = |it: &&SubjectFindings| {
             matches!(it.subject, Subject::Process { .. } | Subject::Tenant { .. })
+                && !is_service_only(it)
         };
         device.everyone().filter(is_load).map(|subject| {
             let peak = level(subject, Metric::FramebufferUsed).map(|it| it.max);

@@ -6,6 +6,7 @@ mod glossary;
 mod memory;
 mod phases;
 mod provenance;
+mod services;
 mod shape;
 mod summary;
 mod timeline;
@@ -29,6 +30,7 @@ pub const SECTIONS: &[&dyn Section] = &[
     &summary::Summary,
     &timeline::Timelines,
     &shape::Shape,
+    &services::Services,
     &together::Together,
     &trap::Trap,
     &memory::Memory,

@@ -5,7 +5,7 @@ use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{missing, numbers, percent, seconds_or, words};
 use crate::report::sections::{Section, title};
-use crate::report::view::{NO_PROFILE, why_no_bursts};
+use crate::report::view::{is_service_only, why_no_bursts, why_no_profile};
 use crate::report::wording::{clean, count, span as in_words};
 use std::collections::BTreeMap;
 
@@ -23,8 +23,10 @@ impl Section for Phases {
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
         let (shown, left_out) = longest(input);
         let rows_of = |is_device: bool| -> Vec<Vec<Cell>> {
-            let subjects =
-                input.findings.subjects().filter(|it| it.subject.is_device() == is_device);
+            let subjects = input
+                .findings
+                .subjects()
+                .filter(|it| it.subject.is_device() == is_device && !is_service_only(it));
             subjects.flat_map(|it| rows(input, it, &shown)).collect()
         };
         let (devices, residents) = (rows_of(true), rows_of(false));
@@ -52,7 +54,7 @@ impl Section for Phases {
 }
 
 /// Labels of the longest phases with their lengths in seconds, and how many are left out.
-fn longest(input: &ReportInput<'_>) -> (BTreeMap<String, f64>, usize) {
+pub(super) fn longest(input: &ReportInput<'_>) -> (BTreeMap<String, f64>, usize) {
     let mut lengths: BTreeMap<String, f64> = BTreeMap::new();
     for phase in &input.outline.phases {
         *lengths.entry(phase.label.clone()).or_default() += phase.span.seconds();
@@ -81,7 +83,8 @@ fn rows(
             .find(|it| it.subject == subject.subject && it.scope == scope.scope);
         let profile = scope.profile.as_ref();
         let bursts = profile.and_then(|it| it.bursts.as_ref());
-        let share = |of: Option<f64>| of.map_or_else(|| missing(NO_PROFILE), percent);
+        let share =
+            |of: Option<f64>| of.map_or_else(|| missing(why_no_profile(Some(scope))), percent);
         Some(vec![
             Cell::Name(name),
             Cell::Name(clean(&subject.label)),

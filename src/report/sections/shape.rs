@@ -3,6 +3,7 @@
 use crate::analysis::findings::{BurstProfile, Lengths, ResolutionVerdict, SubjectFindings};
 use crate::domain::metric::Metric;
 use crate::domain::units::Seconds;
+use crate::recommender::suitability::SharingWord;
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Column, Table};
 use crate::report::cells::{
@@ -10,14 +11,20 @@ use crate::report::cells::{
 };
 use crate::report::figure::{CvCurve, DutyBar, Figure, HistogramPanel, SeriesColour};
 use crate::report::sections::{Section, device_heading, folded_after_many, title};
-use crate::report::view::{DeviceView, NO_PROFILE, places, profile, why_no_bursts};
-use crate::report::wording::{clean, name, percent as in_percent, sentence};
+use crate::report::view::{
+    DeviceView, estimated_burst, has_shape, places, profile, why_no_bursts, why_no_profile,
+};
+use crate::report::wording::{
+    capitalised, clean, count as in_words, list, name, percent as in_percent, sentence, stopped,
+};
 use std::collections::BTreeSet;
 
 /// So many subjects are drawn as bars, as curves and as histograms.
 const MOST_BARS: usize = 8;
 const MOST_CURVES: usize = 6;
 const MOST_HISTOGRAMS: usize = 3;
+/// So many loads without a shape are named.
+const MOST_NAMED: usize = 5;
 
 /// Shapes.
 pub(super) struct Shape;
@@ -33,7 +40,7 @@ impl Section for Shape {
             return Vec::new();
         }
         let why = "Two loads of one mean can share very differently. A load that is spread evenly \
-                   leaves room at any moment; one that takes the whole device in bursts makes \
+                   leaves the rest free at any moment; one that takes the whole device in bursts makes \
                    everyone else wait for as long as a burst lasts.";
         let mut blocks =
             vec![title(self, "Why: the shape, not the average"), Block::Text(why.to_owned())];
@@ -57,25 +64,57 @@ fn of_device(device: &DeviceView<'_>) -> Vec<Block> {
     let shaped: Vec<Shaped<'_>> =
         everyone.filter_map(|(it, colour)| Some((it, profile(it)?, colour))).collect();
     if shaped.is_empty() {
-        return vec![Block::Text(format!(
-            "No activity metric was recorded for {} or for anything on it, so nothing can be said \
-             about its shape.",
-            device.name
-        ))];
+        return vec![Block::Text(no_shape(device))];
     }
-    let mut blocks: Vec<Block> = device.own.and_then(resolution).into_iter().collect();
+    let mut blocks: Vec<Block> = resolution(device).into_iter().collect();
     blocks.extend([duty_bars(device, &shaped), demand_cv(device, &shaped)].into_iter().flatten());
     blocks.extend(histogram(device, &shaped));
     blocks.push(Block::Table(levels(device, &shaped)));
     blocks.extend(lengths(device, &shaped).map(Block::Table));
+    blocks.extend(left_out(device).map(Block::Text));
     blocks
 }
 
+/// Why nothing can be said about the shape of anything here.
+fn no_shape(device: &DeviceView<'_>) -> String {
+    let reasons: BTreeSet<&str> = device.everyone().map(|it| why_no_profile(it.whole())).collect();
+    if reasons.iter().all(|it| *it == why_no_profile(None)) {
+        return format!(
+            "No activity metric was recorded for {} or for anything on it, so nothing can be said \
+             about its shape.",
+            device.name
+        );
+    }
+    format!(
+        "The activity of {} has too few samples, so nothing can be said about its shape.",
+        device.name
+    )
+}
+
+/// Who is left out of the tables, for they would be rows of dashes; `None` when nobody is.
+fn left_out(device: &DeviceView<'_>) -> Option<String> {
+    let absent = device.everyone().filter(|it| !has_shape(it));
+    let mut names: Vec<String> = absent.map(|it| name(&it.label)).collect();
+    let number = names.len();
+    if number > MOST_NAMED {
+        names.truncate(MOST_NAMED);
+        names.push(format!("{} more", number - MOST_NAMED));
+    }
+    (number > 0).then(|| {
+        format!(
+            "{} left out, with neither activity nor memory recorded: {}.",
+            in_words(number, "load is", "loads are"),
+            list(&names)
+        )
+    })
+}
+
 /// What the sampling allows to be said about the device.
-fn resolution(subject: &SubjectFindings) -> Option<Block> {
-    let resolution = &profile(subject)?.resolution;
-    let mut text = sentence(&resolution.sentence);
-    if let Some(interval) = resolution.needed_interval_s {
+fn resolution(device: &DeviceView<'_>) -> Option<Block> {
+    let resolution = &device.own.and_then(profile)?.resolution;
+    let mut text = capitalised(&stopped(&sentence(&resolution.sentence)));
+    let is_open = device.verdict.is_some_and(|it| it.word == SharingWord::CannotTell);
+    if let Some(interval) = resolution.needed_interval_s.filter(|_| is_open) {
         text.push_str(&format!(" Sampling every {} would settle it.", Seconds(interval)));
     }
     Some(Block::Text(text))
@@ -89,13 +128,21 @@ fn duty_bars(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
     };
     let bars: Vec<DutyBar> = shaped.iter().take(MOST_BARS).map(bar).collect();
     let fullest = bars.iter().max_by(|a, b| a.duty.at_95_pct.total_cmp(&b.duty.at_95_pct))?;
-    let (name, full) = (name(&fullest.name), in_percent(fullest.duty.at_95_pct));
+    let full = in_percent(fullest.duty.at_95_pct);
     let see = if fullest.duty.at_95_pct > 0.0 {
         let mean = in_percent(fullest.mean_ratio);
         let hides = if fullest.mean_ratio < 0.6 { ", which hides it" } else { "" };
+        let name = name(&fullest.name);
         format!("{name} fills the device for {full} of the time; its mean is {mean}{hides}.")
-    } else {
+    } else if device.leaves_room() {
         "Nobody fills the device: a newcomer would find room at any moment.".to_owned()
+    } else {
+        let highest = bars.iter().max_by(|a, b| a.mean_ratio.total_cmp(&b.mean_ratio))?;
+        let mean = in_percent(highest.mean_ratio);
+        format!(
+            "No sample reaches 95 %; the highest mean is {mean}, that of {}.",
+            name(&highest.name)
+        )
     };
     Some(Block::Figure {
         id: format!("duty-{}", device.slug),
@@ -124,7 +171,7 @@ fn demand_cv(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Block> {
     })?;
     let (start, end) = (first(wildest)?, wildest.points.last()?);
     let see = if start.value < 0.4 {
-        "All curves lie low: demand hardly varies at any scale.".to_owned()
+        "All curves lie low: demand hardly varies at any scale shown here.".to_owned()
     } else {
         format!(
             "{} varies by {:.2} times its mean within {}, and by {:.2} within {}.",
@@ -200,7 +247,11 @@ fn levels(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Table {
     }
     Table {
         caption: format!("Level and rhythm of each load on {}{by}", device.name),
-        rows: device.everyone().map(|it| level_row(it, columns.len())).collect(),
+        rows: device
+            .everyone()
+            .filter(|it| has_shape(it))
+            .map(|it| level_row(it, columns.len()))
+            .collect(),
         columns,
     }
 }
@@ -208,18 +259,19 @@ fn levels(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Table {
 fn level_row(subject: &SubjectFindings, columns: usize) -> Vec<Cell> {
     let mut row = vec![Cell::Name(clean(&subject.label))];
     match profile(subject) {
-        None => row.extend((1..columns).map(|_| missing(NO_PROFILE))),
+        None => row.extend((1..columns).map(|_| missing(why_no_profile(subject.whole())))),
         Some(it) => {
             let variation = it.demand_cv.first().map(|it| it.value);
+            let why = Absent::of(it);
             row.extend([
                 percent(it.mean_ratio),
                 percent(it.duty.at_5_pct),
                 percent(it.duty.at_50_pct),
                 percent(it.duty.at_95_pct),
-                number_or(it.peak_to_mean, 1, "the mean is zero"),
-                number_or(variation, 2, "too few samples for a variation"),
-                number_or(it.blur_index, 2, "no blur index for a trace that hardly moves"),
-                seconds_or(it.period.map(|it| it.period_s), "no rhythm stands out"),
+                number_or(it.peak_to_mean, 1, why.peak),
+                number_or(variation, 2, why.variation),
+                number_or(it.blur_index, 2, why.blur),
+                seconds_or(it.period.map(|it| it.period_s), why.rhythm),
                 count(it.regimes.len() as u64),
                 Cell::Text(it.metric.spec().label.to_owned()),
             ]);
@@ -229,14 +281,38 @@ fn level_row(subject: &SubjectFindings, columns: usize) -> Vec<Cell> {
     row
 }
 
+/// Why numbers about a load are absent, as far as they are.
+struct Absent {
+    peak: &'static str,
+    variation: &'static str,
+    blur: &'static str,
+    rhythm: &'static str,
+}
+
+impl Absent {
+    fn of(profile: &BurstProfile) -> Self {
+        if profile.resolution.verdict == ResolutionVerdict::TooFewSamples {
+            let few = "too few samples";
+            return Self { peak: few, variation: few, blur: few, rhythm: few };
+        }
+        let is_zero = profile.mean_ratio == 0.0;
+        let zero_or = |other| if is_zero { "the mean is zero" } else { other };
+        Self {
+            peak: zero_or("bursts shorter than the window hide the peak"),
+            variation: zero_or("too few samples for a variation"),
+            blur: "no blur index for a trace that hardly moves",
+            rhythm: "no rhythm stands out",
+        }
+    }
+}
+
 /// Bursts and gaps; `None` when nobody has any.
 fn lengths(device: &DeviceView<'_>, shaped: &[Shaped<'_>]) -> Option<Table> {
-    let has_lengths =
-        |it: &BurstProfile| it.bursts.is_some() || it.resolution.estimated_burst.is_some();
+    let has_lengths = |it: &BurstProfile| it.bursts.is_some() || estimated_burst(it).is_some();
     shaped.iter().any(|it| has_lengths(it.1)).then(|| Table {
         caption: format!("Bursts and gaps on {}", device.name),
         columns: length_columns(),
-        rows: device.everyone().map(length_row).collect(),
+        rows: device.everyone().filter(|it| has_shape(it)).map(length_row).collect(),
     })
 }
 
@@ -262,7 +338,7 @@ fn length_row(subject: &SubjectFindings) -> Vec<Cell> {
         if bursts.is_some() { "all are cut off by the recording's ends" } else { &reason };
     let burst = |of: fn(&Lengths) -> Option<f64>| bursts.and_then(|it| of(&it.burst_lengths));
     let gap = |of: fn(&Lengths) -> Option<f64>| bursts.and_then(|it| of(&it.gap_lengths));
-    let estimate = profile.and_then(|it| it.resolution.estimated_burst);
+    let estimate = profile.and_then(estimated_burst);
     vec![
         Cell::Name(clean(&subject.label)),
         bursts.map_or_else(|| missing(&reason), |it| count(it.burst_lengths.count)),
@@ -277,7 +353,7 @@ fn length_row(subject: &SubjectFindings) -> Vec<Cell> {
         percent_or(bursts.map(|it| it.height_p50_ratio), &reason),
         match profile {
             Some(it) => Cell::Text(reading(it.resolution.verdict).to_owned()),
-            None => missing(NO_PROFILE),
+            None => missing(why_no_profile(subject.whole())),
         },
     ]
 }

@@ -1,6 +1,6 @@
 //! The verdicts: first in one sentence, then device by device, then who lives on them.
 
-use crate::analysis::findings::SubjectFindings;
+use crate::analysis::findings::{BurstProfile, SubjectFindings};
 use crate::domain::metric::Metric;
 use crate::domain::time::TimeSpan;
 use crate::domain::units::Seconds;
@@ -12,7 +12,8 @@ use crate::report::figure::Figure;
 use crate::report::sections::timeline::own_row;
 use crate::report::sections::{Section, title};
 use crate::report::view::{
-    DeviceView, NO_PROFILE, UNFOLDED_DEVICES, devices, level, profile, verdict, why_no_bursts,
+    DeviceView, UNFOLDED_DEVICES, devices, estimated_burst, level, profile, verdict, why_no_bursts,
+    why_no_profile,
 };
 use crate::report::wording::{capitalised, clean, count, list, percent, sentence};
 
@@ -97,7 +98,8 @@ fn card(device: &DeviceView<'_>) -> VerdictCard {
         verdict.map_or_else(Vec::new, |it| of(it).iter().map(|it| said(it)).collect())
     };
     let mut caveats = texts(|it| &it.caveats);
-    if let Some(interval) = verdict.and_then(|it| it.needed_interval_s) {
+    let untold = verdict.filter(|it| it.word == SharingWord::CannotTell);
+    if let Some(interval) = untold.and_then(|it| it.needed_interval_s) {
         caveats.push(format!("Sampling every {} would settle it.", Seconds(interval)));
     }
     VerdictCard {
@@ -105,7 +107,9 @@ fn card(device: &DeviceView<'_>) -> VerdictCard {
         name: device.name.clone(),
         model: device.model.clone(),
         word: word(device),
-        confidence: verdict.map(|it| it.confidence.value()),
+        confidence: verdict
+            .filter(|it| it.word != SharingWord::CannotTell)
+            .map(|it| it.confidence.value()),
         reasons: texts(|it| &it.reasons),
         caveats,
         glance: device.own.and_then(glance),
@@ -132,21 +136,24 @@ fn facts(device: &DeviceView<'_>) -> Vec<(String, Cell)> {
         None => "mean activity".to_owned(),
     };
     vec![
-        (mean, share(profile.map(|it| it.mean_ratio))),
-        ("of the time at 95 % or more".to_owned(), share(profile.map(|it| it.duty.at_95_pct))),
+        (mean, share(device, |it| it.mean_ratio)),
+        ("of the time at 95 % or more".to_owned(), share(device, |it| it.duty.at_95_pct)),
         ("typical burst".to_owned(), typical_burst(device)),
         ("memory peak".to_owned(), memory_peak(device)),
     ]
 }
 
-fn share(ratio: Option<f64>) -> Cell {
-    ratio.map_or_else(|| missing(NO_PROFILE), |it| Cell::Quantity(percent(it)))
+fn share(device: &DeviceView<'_>, of: fn(&BurstProfile) -> f64) -> Cell {
+    match device.own.and_then(profile) {
+        Some(it) => Cell::Quantity(percent(of(it))),
+        None => missing(why_no_profile(device.own.and_then(|it| it.whole()))),
+    }
 }
 
 fn typical_burst(device: &DeviceView<'_>) -> Cell {
     let reason = || why_no_bursts(device.own.and_then(|it| it.whole()));
     let Some(profile) = device.own.and_then(profile) else { return missing(&reason()) };
-    match (&profile.bursts, profile.resolution.estimated_burst) {
+    match (&profile.bursts, estimated_burst(profile)) {
         (_, Some(estimate)) => Cell::Quantity(format!("≈ {}", Seconds(estimate.about_s))),
         (Some(bursts), None) => {
             seconds_or(bursts.burst_lengths.p50_s, "all bursts are cut off by the recording's ends")
@@ -197,6 +204,7 @@ fn first_reason(verdict: Option<&Suitability>) -> Cell {
 
 fn confidence(verdict: Option<&Suitability>) -> Cell {
     match verdict {
+        Some(it) if it.word == SharingWord::CannotTell => missing("there is no word to be sure of"),
         Some(it) => Cell::Confidence(it.confidence.value()),
         None => missing("not judged"),
     }

@@ -9,7 +9,7 @@ use crate::report::block::Block;
 use crate::report::figure::{Axis, Figure, RowSeries, SeriesColour, TimelineFigure, TimelineRow};
 use crate::report::sections::{Section, device_heading, folded_after_many, title};
 use crate::report::view::{DeviceView, activity_metric, level, percent_factor, places, profile};
-use crate::report::wording::{clean, count, percent, span};
+use crate::report::wording::{clean, count, is_instant, percent, span};
 
 /// So many residents get a row, and so many a line in the row of memory.
 const MOST_RESIDENTS: usize = 5;
@@ -154,12 +154,17 @@ fn memory_row(device: &DeviceView<'_>) -> Option<TimelineRow> {
     let mut residents: Vec<RowSeries> = residents.collect();
     residents.sort_by(|a, b| peak(b).total_cmp(&peak(a)));
     residents.truncate(MOST_RESIDENTS);
+    let name = match (&own, residents.as_slice()) {
+        (Some(_), _) => "Memory".to_owned(),
+        (None, [only]) => format!("Memory of {}", only.name),
+        (None, _) => "Memory of loads".to_owned(),
+    };
     let series: Vec<RowSeries> = own.into_iter().chain(residents).collect();
     let highest = series.iter().map(peak).reduce(f64::max)?;
     let total = device.own.and_then(|it| level(it, Metric::FramebufferTotal)).map(|it| it.max);
     let limit = total.and_then(|it| Some((it, format!("{} in all", MemoryBytes::from_f64(it)?))));
     let top = limit.as_ref().map_or(highest, |it| it.0.max(highest)) * 1.06;
-    Some(TimelineRow { name: "Memory".to_owned(), axis: Axis::Bytes, top, limit, series })
+    Some(TimelineRow { name, axis: Axis::Bytes, top, limit, series })
 }
 
 fn peak(series: &RowSeries) -> f64 {
@@ -200,17 +205,35 @@ fn phases(
 fn what_to_see(device: &DeviceView<'_>) -> String {
     let name = &device.name;
     let Some(profile) = device.own.and_then(profile) else {
-        return "The GPU itself has no reading of activity here.".to_owned();
+        return without_shape(device);
     };
     let (mean, full) = (percent(profile.mean_ratio), percent(profile.duty.at_95_pct));
     let variation = profile.demand_cv.first().map(|it| it.value);
     if profile.duty.at_95_pct >= 0.02 {
         format!("{name} is at 95 % or more for {full} of the time, at a mean of {mean}.")
     } else if variation.is_some_and(|it| it < 0.4) {
-        format!("{name} stays close to its mean of {mean} and leaves room at any moment.")
+        let rest = if device.leaves_room() {
+            "and leaves room at any moment".to_owned()
+        } else {
+            format!("and is at 95 % or more for {full} of the time")
+        };
+        format!("{name} stays close to its mean of {mean} {rest}.")
     } else {
         let used = percent(profile.duty.at_5_pct);
         format!("{name} is in use for {used} of the time, at a mean of {mean}; full for {full}.")
+    }
+}
+
+/// Words about a device whose activity has no shape: a single sample, or nothing at all.
+fn without_shape(device: &DeviceView<'_>) -> String {
+    let value = device.own.and_then(|it| {
+        let metric = activity_metric(it)?;
+        let level = level(it, metric).filter(|it| it.samples == 1)?;
+        Some(percent(level.mean * percent_factor(metric) / 100.0))
+    });
+    match value {
+        Some(value) => format!("{} has one sample of activity only: {value}.", device.name),
+        None => "The GPU itself has no reading of activity here.".to_owned(),
     }
 }
 
@@ -226,6 +249,7 @@ fn caption(device: &DeviceView<'_>, left_out: usize) -> String {
 
 fn key(figure: &TimelineFigure) -> String {
     let ranged = figure.rows.iter().flat_map(|it| it.series.iter()).find(|it| it.shows_range);
+    let ranged = ranged.filter(|it| !is_instant(it.bin_s));
     ranged.map_or_else(String::new, |series| {
         format!(
             "Line: mean. Darker shade: from the least to the greatest sample within {}. No line: no \
