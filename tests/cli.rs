@@ -74,12 +74,16 @@ fn wrong_usage_ends_with_two_and_says_what_to_do() {
     bench.file("smi.csv", smi_log());
     bench.file("notes.txt", "hello\n");
     bench.file("policy.toml", "long_bust_s = 1\n");
+    bench.file("latin.toml", b"# f\xfcr alle\n");
     for (arguments, part) in [
         (vec!["analyze"], "INPUT"),
         (vec!["analyze", "notes.txt"], "notes.txt: is "),
         (vec!["analyze", "smi.csv", "--format", "dmonn"], "formats: "),
         (vec!["analyze", "smi.csv", "--mapping", "nowhere.toml"], "presets: "),
         (vec!["analyze", "smi.csv", "--policy", "policy.toml"], "long_bust_s"),
+        (vec!["analyze", "smi.csv", "--policy", "nowhere.toml"], "nowhere.toml: the policy cannot"),
+        (vec!["analyze", "smi.csv", "--policy", "latin.toml"], "latin.toml: the policy cannot"),
+        (vec!["analyze", "smi.csv", "--threads", "1025"], "from 1 to 1024"),
         (vec!["analyze", "smi.csv", "--timezone", "Mars/Base"], "no time zone"),
         (vec!["demo", "--scenario", "nothing"], "shipped scenarios: "),
     ] {
@@ -230,4 +234,118 @@ fn a_file_that_cannot_be_imported_leaves_no_recording_behind() {
     bench.file("notes.txt", "hello\n");
     bench.run(&["import", "notes.txt", "-o", "r"]).expect_code(2);
     assert!(!bench.path("r").exists());
+}
+
+#[test]
+fn a_failed_import_leaves_the_recording_that_it_should_replace_as_it_was() {
+    let bench = Workbench::new();
+    bench.file("smi.csv", smi_log());
+    bench.file("notes.txt", "hello\n");
+    bench.run(&["import", "smi.csv", "-o", "r"]).expect_code(0);
+    let before = std::fs::read(bench.path("r/segment-000000.parquet")).unwrap();
+    for wrong in ["notes.txt", "missing.csv"] {
+        let answer = bench.run(&["import", "smi.csv", wrong, "-o", "r", "--force"]);
+        assert_ne!(answer.code(), 0);
+        let after = std::fs::read(bench.path("r/segment-000000.parquet")).unwrap();
+        assert!(before == after, "{wrong}");
+        assert!(!bench.path(".r.new").exists(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_pipe_is_read_whole() {
+    let bench = Workbench::new();
+    let log: String =
+        (0..3600).fold(String::from("timestamp, index, utilization.gpu [%]\n"), |text, second| {
+            let (minute, second) = (second / 60, second % 60);
+            text + &format!("2026/01/31 12:{minute:02}:{second:02}.000, 0, 50 %\n")
+        });
+    assert!(log.len() > 64 * 1024, "{}", log.len());
+    for input in ["-", "/dev/stdin"] {
+        let answer = bench.run_with_input(&["analyze", "-o", "json", input], log.as_bytes());
+        answer.expect_code(0).expect_stderr("stdin: 3600 rows");
+        let document: serde_json::Value = serde_json::from_str(&answer.stdout()).unwrap();
+        assert_eq!(document["recording"]["readings"], 3600, "{input}");
+    }
+    bench.run_with_input(&["import", "-"], log.as_bytes()).expect_code(0);
+    assert_eq!(bench.analyse(&["recording"])["recording"]["readings"], 3600);
+    bench.run_with_input(&["analyze", "-"], b"").expect_code(3).expect_stderr("stdin: holds no");
+}
+
+#[test]
+fn a_demo_replaces_only_recordings_that_a_demo_made() {
+    let bench = Workbench::new();
+    bench.file("smi.csv", smi_log());
+    bench.run(&["import", "smi.csv", "-o", "work/recording"]).expect_code(0);
+    let demo = ["demo", "--scenario", "steady-30", "--recording-only", "-o"];
+    let answer = bench.run(&[&demo[..], &["work"]].concat());
+    answer.expect_code(2).expect_stderr("no demo made it");
+    assert_eq!(bench.analyse(&["work/recording"])["recording"]["readings"], 900);
+    for _ in 0..2 {
+        bench.run(&[&demo[..], &["played"]].concat()).expect_code(0);
+    }
+}
+
+#[test]
+fn an_input_is_never_written_over() {
+    let bench = Workbench::new();
+    bench.file("smi.csv", smi_log());
+    bench.file("policy.toml", "long_burst_s = 1\n");
+    bench.run(&["import", "smi.csv", "-o", "r"]).expect_code(0);
+    std::fs::create_dir(bench.path("pictures")).unwrap();
+    bench.file("pictures/smi.png", smi_log());
+    for (arguments, part) in [
+        (vec!["report", "smi.csv", "-o", "smi.csv"], "would be written over"),
+        (vec!["report", "smi.csv", "-o", "./pictures/../smi.csv"], "would be written over"),
+        (vec!["report", "smi.csv", "--policy", "policy.toml", "-o", "policy.toml"], "written over"),
+        (vec!["report", "r", "-o", "r/report.html"], "lies inside"),
+        (vec!["report", "r", "--png", "r"], "would be written over"),
+        (vec!["report", "r", "--png", "r/png"], "lies inside"),
+        (vec!["report", "pictures/smi.png", "--png", "pictures"], "among the pictures"),
+        (vec!["export", "smi.csv", "--to", "csv", "-o", "smi.csv"], "would be written over"),
+        (vec!["export", "r", "--to", "csv", "-o", "r/segment-000000.parquet"], "lies inside"),
+    ] {
+        bench.run(&arguments).expect_code(2).expect_stderr(part).expect_stderr("help: ");
+    }
+    assert_eq!(std::fs::read_to_string(bench.path("smi.csv")).unwrap(), smi_log());
+    assert_eq!(bench.analyse(&["r"])["recording"]["readings"], 900);
+}
+
+#[test]
+fn a_folder_around_a_recording_is_refused_with_a_hint() {
+    let bench = Workbench::new();
+    bench.play("steady-30");
+    let answer = bench.run(&["analyze", "steady-30"]);
+    answer.expect_code(2).expect_stderr("inside it: steady-30/recording");
+}
+
+#[test]
+fn two_windows_of_equal_length_are_told_apart_in_csv() {
+    let bench = Workbench::new();
+    bench.file("smi.csv", smi_log());
+    let windows = ["--window", "0s..60s", "--window", "60s..120s"];
+    let text = bench.run(&[&["analyze", "smi.csv", "-o", "csv"], &windows[..]].concat()).stdout();
+    let start_us: i64 = 1_769_860_800_000_000;
+    for (from, until) in [(0, 60), (60, 120)] {
+        let us = |second: i64| start_us + second * 1_000_000;
+        let cell = format!(",window {}..{},", us(from), us(until));
+        assert!(text.contains(&cell), "{cell} is not in: {text}");
+    }
+}
+
+#[test]
+fn files_of_two_hosts_that_know_their_gpus_by_index_only_are_refused() {
+    let bench = Workbench::new();
+    bench.file("a.csv", smi_log());
+    bench.file("b.csv", smi_log());
+    let answer = bench.run(&["import", "a.csv", "b.csv", "-o", "r"]);
+    answer.expect_code(1).expect_stderr("two files speak about gpu0 at the same time");
+    answer.expect_stderr("a.csv and b.csv").expect_stderr("import the hosts apart");
+    bench.file("later.csv", smi_log().replace(" 12:", " 13:"));
+    bench.run(&["import", "a.csv", "later.csv", "-o", "later"]).expect_code(0);
+    let with_uuid = |uuid: &str| smi_log().replace(" index,", " uuid,").replace(", 0, ", uuid);
+    bench.file("c.csv", with_uuid(", GPU-11111111-2222-3333-4444-555555555555, "));
+    bench.file("d.csv", with_uuid(", GPU-21111111-2222-3333-4444-555555555555, "));
+    bench.run(&["import", "c.csv", "d.csv", "-o", "uuids"]).expect_code(0);
+    assert_eq!(bench.analyse(&["uuids"])["devices"].as_array().map(Vec::len), Some(2));
 }

@@ -4,6 +4,9 @@ use crate::domain::time::{SampleInterval, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// More threads than any host of GPUs has cores.
+const MOST_THREADS: usize = 1024;
+
 /// Says from a recording of a shared GPU who can share it, and shows the shape that says so.
 #[derive(Debug, Parser)]
 #[command(name = "cotenant", version, max_term_width = 100, propagate_version = true)]
@@ -63,7 +66,7 @@ pub(crate) struct ForeignArgs {
 /// What to look at, and how.
 #[derive(Debug, Args)]
 pub(crate) struct QuestionArgs {
-    /// Recording, or foreign logs that belong together
+    /// Recording, or foreign logs that belong together; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
     /// Only from here on: a time, or an offset from the first sample such as 90s
@@ -87,7 +90,7 @@ pub(crate) struct QuestionArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// Foreign logs that belong together; also .gz and .zst
+    /// Foreign logs that belong together; also .gz and .zst; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Recording to write, a folder
@@ -148,7 +151,7 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Recording, or foreign logs that belong together
+    /// Recording, or foreign logs that belong together; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
     /// Form to write
@@ -233,8 +236,8 @@ fn time_zone(text: &str) -> Result<jiff::tz::TimeZone, String> {
 fn threads(text: &str) -> Result<usize, String> {
     text.parse()
         .ok()
-        .filter(|it| *it > 0)
-        .ok_or_else(|| format!("`{text}` is no number of threads"))
+        .filter(|it| (1..=MOST_THREADS).contains(it))
+        .ok_or_else(|| format!("`{text}` is no number of threads from 1 to {MOST_THREADS}"))
 }
 
 fn window(text: &str) -> Result<(Moment, Moment), String> {

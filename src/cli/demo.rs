@@ -6,11 +6,12 @@ use crate::cli::error::CliError;
 use crate::cli::output;
 use crate::cli::report::pictures;
 use crate::cli::results::analyse;
-use crate::cli::scenario::play;
+use crate::cli::scenario::{FORMAT, play};
 use crate::recommender::policy::Policy;
 use crate::report::render;
 use crate::storage::{Mode, RecordingWriter, StoredRecording};
 use cotenant_scenario::{SCENARIOS, Scenario};
+use std::path::Path;
 
 /// Name of the recording inside the demo's folder.
 const RECORDING: &str = "recording";
@@ -24,6 +25,7 @@ pub(crate) fn run(arguments: &DemoArgs) -> Result<u8, CliError> {
     let scenario = scenario(&arguments.scenario)?;
     let folder = &arguments.output;
     let recording_path = folder.join(RECORDING);
+    check_place(&recording_path)?;
     std::fs::create_dir_all(folder).map_err(|it| CliError::file(folder, "creating", &it))?;
     let mut writer = RecordingWriter::open(&recording_path, Mode::Replace)?;
     let truth =
@@ -57,12 +59,33 @@ fn report(arguments: &DemoArgs, scenario: &Scenario) -> Result<u8, CliError> {
     Ok(0)
 }
 
+/// Refuses to replace a recording that no scenario was played into; an empty folder is free.
+fn check_place(recording: &Path) -> Result<(), CliError> {
+    let is_free = match std::fs::read_dir(recording) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(_) => !recording.exists(),
+    };
+    let is_played = || {
+        StoredRecording::open(recording).is_ok_and(|it| {
+            let sources = &it.outline().sources;
+            !sources.is_empty() && sources.iter().all(|it| it.format == FORMAT)
+        })
+    };
+    if is_free || is_played() {
+        return Ok(());
+    }
+    Err(CliError::usage(
+        format!("{}: exists already, and no demo made it", recording.display()),
+        "choose another folder with -o",
+    ))
+}
+
 fn scenario(name: &str) -> Result<Scenario, CliError> {
     if let Some(scenario) = cotenant_scenario::shipped(name) {
         return Ok(scenario);
     }
     let known: Vec<&str> = SCENARIOS.iter().map(|it| it.0).collect();
-    let path = std::path::Path::new(name);
+    let path = Path::new(name);
     if !path.is_file() {
         return Err(CliError::usage(
             format!("no scenario and no file is called `{name}`"),

@@ -1,7 +1,6 @@
 //! Errors as the user sees them: what happened, why, what to do now, and the exit code.
 
 use crate::import::error::ImportError;
-use crate::recommender::policy::PolicyError;
 use crate::storage::error::StorageError;
 
 /// Exit code: something failed.
@@ -111,11 +110,5 @@ impl From<ImportError> for CliError {
             remedy: Some(error.remedy()),
             exit_code,
         }
-    }
-}
-
-impl From<PolicyError> for CliError {
-    fn from(error: PolicyError) -> Self {
-        Self::usage(error.to_string(), error.remedy())
     }
 }

@@ -3,6 +3,7 @@
 use crate::cli::args::{ExportArgs, ExportForm};
 use crate::cli::error::CliError;
 use crate::cli::input::open;
+use crate::cli::overwrite::Protected;
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::recording::Trace;
@@ -16,6 +17,8 @@ const SUBJECT_COLUMNS: [&str; 6] =
     ["time", "gpu", "gpu_instance", "compute_instance", "pid", "tenant"];
 
 pub(crate) fn run(arguments: &ExportArgs) -> Result<u8, CliError> {
+    let protected = Protected::inputs(&arguments.inputs, &arguments.foreign);
+    arguments.output.iter().try_for_each(|it| protected.check_file(it))?;
     let input = open(&arguments.inputs, &arguments.foreign)?;
     let ExportForm::Csv = arguments.to;
     let outcome = match &arguments.output {

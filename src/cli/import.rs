@@ -4,6 +4,7 @@ use crate::cli::args::ImportArgs;
 use crate::cli::error::CliError;
 use crate::cli::input::{import_into, report_summary};
 use crate::cli::output;
+use crate::cli::spool::gather;
 use crate::storage::{Mode, RecordingWriter};
 
 pub(crate) fn run(arguments: &ImportArgs) -> Result<u8, CliError> {
@@ -13,7 +14,12 @@ pub(crate) fn run(arguments: &ImportArgs) -> Result<u8, CliError> {
         _ => Mode::Create,
     };
     let mut writer = RecordingWriter::open(&arguments.output, mode)?;
-    let outcome = import_into(&arguments.files, &arguments.foreign, &mut writer);
+    let inputs = gather(&arguments.files)?;
+    let outcome = import_into(&inputs, &arguments.foreign, &mut writer);
+    if arguments.force && outcome.is_err() {
+        writer.abandon();
+        return outcome.map(|_| 0);
+    }
     let outline = writer.finish()?;
     let summaries = outcome?;
     summaries.iter().for_each(report_summary);

@@ -2,38 +2,43 @@
 
 use crate::cli::args::ForeignArgs;
 use crate::cli::error::CliError;
+use crate::cli::one_host::OneHost;
 use crate::cli::output;
 use crate::cli::progress::Counted;
+use crate::cli::spool::{InputFile, gather};
 use crate::import::error::ImportError;
 use crate::import::identify::{Recognised, identify};
 use crate::import::join::Joined;
 use crate::import::mapping::{Mapping, MappingImporter, PRESETS, preset};
 use crate::import::run::ImportSummary;
 use crate::import::{ImportOptions, Importer};
+use crate::storage::error::StorageError;
 use crate::storage::{Mode, RecordingWriter, StoredRecording};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A recording that a command reads, with the temporary folder that it may lie in.
+/// A recording that a command reads, with the temporary files that it may lie in.
 pub(crate) struct Input {
     pub(crate) recording: StoredRecording,
     _temporary: Option<tempfile::TempDir>,
+    _inputs: Vec<InputFile>,
 }
 
 /// Opens a recording, or imports foreign logs into a temporary one.
 pub(crate) fn open(paths: &[PathBuf], foreign: &ForeignArgs) -> Result<Input, CliError> {
-    if let [path] = paths
-        && is_recording(path)?
+    let inputs = gather(paths)?;
+    if let [input] = inputs.as_slice()
+        && is_recording(input)?
     {
-        return Ok(Input { recording: StoredRecording::open(path)?, _temporary: None });
+        return Ok(Input { recording: stored(input)?, _temporary: None, _inputs: inputs });
     }
-    for path in paths {
-        if is_recording(path)? {
+    for input in &inputs {
+        if is_recording(input)? {
             return Err(CliError::usage(
                 format!(
                     "{}: is a recording and cannot be read together with others",
-                    path.display()
+                    input.shown().display()
                 ),
                 "give one recording, or several foreign logs",
             ));
@@ -43,15 +48,29 @@ pub(crate) fn open(paths: &[PathBuf], foreign: &ForeignArgs) -> Result<Input, Cl
         .map_err(|it| CliError::failed("cannot make a temporary folder", &it))?;
     let folder = temporary.path().join("recording");
     let mut writer = RecordingWriter::open(&folder, Mode::Create)?;
-    let outcome = import_into(paths, foreign, &mut writer);
+    let outcome = import_into(&inputs, foreign, &mut writer);
     writer.finish()?;
     outcome?.iter().for_each(report_summary);
-    Ok(Input { recording: StoredRecording::open(&folder)?, _temporary: Some(temporary) })
+    let recording = StoredRecording::open(&folder)?;
+    Ok(Input { recording, _temporary: Some(temporary), _inputs: inputs })
 }
 
-/// Whether a path is a recording: a folder, or a Parquet file.
-fn is_recording(path: &Path) -> Result<bool, CliError> {
-    let failed = |it: std::io::Error| CliError::file(path, "opening", &it);
+/// Opens a recording; a folder around one gets a hint.
+fn stored(input: &InputFile) -> Result<StoredRecording, CliError> {
+    let inside = input.path().join("recording");
+    StoredRecording::open(input.path()).map_err(|error| match error {
+        StorageError::NotARecording { .. } if StoredRecording::open(&inside).is_ok() => {
+            let remedy = format!("give the recording inside it: {}", inside.display());
+            CliError::usage(error.to_string(), remedy)
+        }
+        _ => error.into(),
+    })
+}
+
+/// Whether an input is a recording: a folder, or a Parquet file.
+fn is_recording(input: &InputFile) -> Result<bool, CliError> {
+    let path = input.path();
+    let failed = |it: std::io::Error| CliError::file(input.shown(), "opening", &it);
     if std::fs::metadata(path).map_err(failed)?.is_dir() {
         return Ok(true);
     }
@@ -62,8 +81,7 @@ fn is_recording(path: &Path) -> Result<bool, CliError> {
 
 /// One foreign file, recognised and not yet read.
 struct Candidate<'a> {
-    path: &'a Path,
-    name: String,
+    input: &'a InputFile,
     importer: Chosen,
 }
 
@@ -71,7 +89,7 @@ struct Candidate<'a> {
 ///
 /// A file without samples is only a warning as long as another one has some.
 pub(crate) fn import_into(
-    paths: &[PathBuf],
+    inputs: &[InputFile],
     foreign: &ForeignArgs,
     writer: &mut RecordingWriter,
 ) -> Result<Vec<ImportSummary>, CliError> {
@@ -83,21 +101,22 @@ pub(crate) fn import_into(
         gpu: foreign.gpu.clone(),
     };
     let mut candidates: Vec<Candidate<'_>> =
-        paths.iter().map(|it| candidate(it, foreign)).collect::<Result<_, _>>()?;
+        inputs.iter().map(|it| candidate(it, foreign)).collect::<Result<_, _>>()?;
     candidates
         .sort_by_key(|it| !crate::import::DESCRIBES_GPUS.contains(&it.importer.as_dyn().id()));
     let mut summaries = Vec::new();
     let mut empty = Vec::new();
     let first_source = writer.next_source().0;
-    let mut sink = Joined::new(writer);
+    let mut watched = OneHost::new(writer, inputs.len());
+    let mut sink = Joined::new(&mut watched);
     for (number, candidate) in (first_source..).zip(&candidates) {
-        let mut input = reader(candidate.path, &candidate.name)?.1;
+        let mut input = reader(candidate.input)?.1;
         let source = crate::domain::source::SourceId(number);
         let importer = candidate.importer.as_dyn();
         let outcome = crate::import::import(
             importer,
             &mut input,
-            &candidate.name,
+            &candidate.input.name,
             &options,
             source,
             &mut sink,
@@ -148,19 +167,16 @@ impl Chosen {
     }
 }
 
-fn candidate<'a>(path: &'a Path, foreign: &ForeignArgs) -> Result<Candidate<'a>, CliError> {
-    let name = path
-        .file_name()
-        .map_or_else(|| path.display().to_string(), |it| it.to_string_lossy().into_owned());
+fn candidate<'a>(input: &'a InputFile, foreign: &ForeignArgs) -> Result<Candidate<'a>, CliError> {
     let importer = match (&foreign.format, &foreign.mapping) {
         (Some(format), _) => Chosen::Listed(by_format(format)?),
         (None, Some(mapping)) => Chosen::Made(Box::new(by_mapping(mapping)?)),
         (None, None) => {
-            let (head, _) = reader(path, &name)?;
-            by_content(&head, &name)?
+            let (head, _) = reader(input)?;
+            by_content(&head, &input.name)?
         }
     };
-    Ok(Candidate { path, name, importer })
+    Ok(Candidate { input, importer })
 }
 
 fn by_format(format: &str) -> Result<&'static dyn Importer, CliError> {
@@ -218,11 +234,11 @@ fn unknown(head: &[u8], name: &str) -> CliError {
 }
 
 /// The first 64 KiB of a file for recognition, and a reader from its start.
-fn reader(path: &Path, name: &str) -> Result<(Vec<u8>, Box<dyn std::io::BufRead>), CliError> {
-    let failed = |it: std::io::Error| CliError::file(path, "reading", &it);
-    let file = File::open(path).map_err(failed)?;
+fn reader(input: &InputFile) -> Result<(Vec<u8>, Box<dyn std::io::BufRead>), CliError> {
+    let failed = |it: std::io::Error| CliError::file(input.shown(), "reading", &it);
+    let file = File::open(input.path()).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
-    let counted = Counted::new(file, length, name);
+    let counted = Counted::new(file, length, &input.name);
     let plain = crate::import::decompress::decompressed(Box::new(counted)).map_err(failed)?;
     crate::import::decompress::head(plain).map_err(failed)
 }

@@ -10,11 +10,14 @@ mod error;
 mod export;
 mod import;
 mod input;
+mod one_host;
 mod output;
+mod overwrite;
 mod progress;
 mod report;
 mod results;
 mod scenario;
+mod spool;
 
 use crate::cli::args::{Cli, Command};
 use crate::cli::error::CliError;

@@ -3,6 +3,7 @@
 use crate::cli::args::ReportArgs;
 use crate::cli::error::CliError;
 use crate::cli::output;
+use crate::cli::overwrite::Protected;
 use crate::cli::results::{answer, title_of};
 use crate::report::Report;
 use crate::report::plot::theme::Theme;
@@ -14,6 +15,9 @@ use std::path::Path;
 const PNG_SCALE: u32 = 2;
 
 pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError> {
+    let protected = Protected::question(&arguments.question);
+    protected.check_file(&arguments.output)?;
+    arguments.png.iter().try_for_each(|it| protected.check_pictures(it))?;
     let results = answer(&arguments.question)?;
     let title = arguments.title.clone().unwrap_or_else(|| title_of(&arguments.question.inputs));
     let report = results.report(&title, command);

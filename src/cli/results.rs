@@ -6,13 +6,13 @@ use crate::cli::args::{Moment, QuestionArgs};
 use crate::cli::error::CliError;
 use crate::cli::input::{Input, open};
 use crate::cli::progress::during;
+use crate::cli::spool::name_of;
 use crate::domain::outline::Outline;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::recommender::policy::Policy;
 use crate::recommender::suitability::{Suitability, judge};
 use crate::report::{Report, ReportInput};
 use crate::storage::{Selection, StoredRecording};
-use std::path::Path;
 
 /// Everything that a command may show.
 #[derive(Debug)]
@@ -28,9 +28,14 @@ pub(crate) fn answer(arguments: &QuestionArgs) -> Result<Results, CliError> {
     let policy = match &arguments.policy {
         None => Policy::default(),
         Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|it| CliError::file(path, "reading the policy", &it))?;
-            Policy::from_toml(&text)?
+            let text = std::fs::read_to_string(path).map_err(|it| {
+                CliError::usage(
+                    format!("{}: the policy cannot be read: {it}", path.display()),
+                    "give a text file (TOML) of thresholds; docs/CLI.md lists them",
+                )
+            })?;
+            Policy::from_toml(&text)
+                .map_err(|it| CliError::usage(format!("{}: {it}", path.display()), it.remedy()))?
         }
     };
     let input: Input = open(&arguments.inputs, &arguments.foreign)?;
@@ -86,14 +91,10 @@ impl Results {
 
 /// A heading for the report of these inputs.
 pub(crate) fn title_of(inputs: &[std::path::PathBuf]) -> String {
-    let name = |it: &Path| match it.file_name() {
-        Some(name) => name.to_string_lossy().into_owned(),
-        None => it.display().to_string(),
-    };
     match inputs {
         [] => String::new(),
-        [one] => name(one),
-        [first, rest @ ..] => format!("{} and {} more", name(first), rest.len()),
+        [one] => name_of(one),
+        [first, rest @ ..] => format!("{} and {} more", name_of(first), rest.len()),
     }
 }
 

@@ -10,6 +10,9 @@ use crate::domain::time::{SampleInterval, TimeSpan, Timestamp};
 use cotenant_scenario::{DeviceInfo, Quantity, RowSubject, Scenario, ScenarioError, Summary};
 use std::collections::BTreeMap;
 
+/// Format of the sources of a recording that was played.
+pub(crate) const FORMAT: &str = "scenario";
+
 /// Plays a scenario into a sink and returns the truth about it.
 pub(crate) fn play(scenario: &Scenario, sink: &mut dyn Sink) -> Result<Summary, CliError> {
     let refused = |it: &SinkError| CliError::failed("cannot write the recording", it);
@@ -91,7 +94,7 @@ fn sources(scenario: &Scenario, board: &DeviceInfo) -> impl Iterator<Item = Sour
     let readings: BTreeMap<Metric, Reading> = averaged.into_iter().map(|it| (it, window)).collect();
     let source = |id, readings, asked_interval| Source {
         id,
-        format: "scenario".to_owned(),
+        format: FORMAT.to_owned(),
         tool: "cotenant-scenario".to_owned(),
         tool_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         file: Some(scenario.name.clone()),

@@ -5,6 +5,7 @@
 pub mod error;
 mod frame;
 mod reader;
+mod replacement;
 mod rows;
 mod segment;
 mod writer;

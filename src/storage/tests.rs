@@ -179,3 +179,27 @@ fn the_same_rows_give_the_same_bytes() {
     let (second, _) = stored(&rows, 10_000);
     assert_eq!(bytes(&first), bytes(&second));
 }
+
+#[test]
+fn a_replacement_takes_the_place_only_when_it_is_finished() {
+    let (place, _) = stored(&[(0, 0, Metric::SmActive, 0.5)], 10);
+    let readings = || StoredRecording::open(&place.path).unwrap().outline().readings;
+    let beside = |name: &str| place.path.with_file_name(name);
+    let rows: Vec<_> = (0..5).map(|t| (t, 0, Metric::SmActive, 0.5)).collect();
+    let begun = || {
+        let writer = RecordingWriter::open(&place.path, Mode::Replace).unwrap();
+        let mut writer = writer.with_segment_readings(2);
+        fill(&mut writer, &rows);
+        assert!(beside(".recording.new").exists());
+        writer
+    };
+    begun().abandon();
+    assert_eq!(readings(), 1);
+    std::mem::forget(begun());
+    assert_eq!(readings(), 1, "an interrupted program");
+    begun().finish().unwrap();
+    assert_eq!(readings(), 5);
+    for left in [".recording.new", ".recording.old"] {
+        assert!(!beside(left).exists(), "{left}");
+    }
+}

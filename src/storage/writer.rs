@@ -8,6 +8,7 @@ use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
 use crate::storage::error::StorageError;
 use crate::storage::reader::StoredRecording;
+use crate::storage::replacement::Replacement;
 use crate::storage::rows::Rows;
 use crate::storage::segment;
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ const SEGMENT_READINGS: u64 = 8 << 20;
 pub enum Mode {
     /// Refuse.
     Create,
-    /// Remove the recording that stands there; anything else is refused.
+    /// Replace the recording that stands there once the new one is whole; anything else is refused.
     Replace,
     /// Add segments to the recording that stands there.
     Append,
@@ -30,9 +31,11 @@ pub enum Mode {
 /// A sink that writes a recording.
 ///
 /// What was written before a crash stays readable. [`RecordingWriter::finish`] writes the rest.
+/// With [`Mode::Replace`] nothing changes before that, and a writer that is dropped leaves no trace.
 #[derive(Debug)]
 pub struct RecordingWriter {
     folder: PathBuf,
+    replacement: Option<Replacement>,
     next_segment: usize,
     written: Outline,
     pending: Outline,
@@ -48,19 +51,20 @@ impl RecordingWriter {
     pub fn open(folder: &Path, mode: Mode) -> Result<Self, StorageError> {
         let mut written = Outline::default();
         let mut next_segment = 0;
-        if folder.exists() {
-            match mode {
-                Mode::Create => return Err(StorageError::Exists { path: folder.to_owned() }),
-                Mode::Replace => remove_segments(folder)?,
-                Mode::Append => {
-                    let present = StoredRecording::open(folder)?;
-                    next_segment = present.next_segment_number();
-                    written = present.outline().clone();
-                }
+        let mut replacement = None;
+        match mode {
+            Mode::Replace => replacement = Some(Replacement::of(folder)?),
+            _ if !folder.exists() => {}
+            Mode::Create => return Err(StorageError::Exists { path: folder.to_owned() }),
+            Mode::Append => {
+                let present = StoredRecording::open(folder)?;
+                next_segment = present.next_segment_number();
+                written = present.outline().clone();
             }
         }
         Ok(Self {
-            folder: folder.to_owned(),
+            folder: replacement.as_ref().map_or(folder, Replacement::folder).to_owned(),
+            replacement,
             next_segment,
             written,
             pending: Outline::default(),
@@ -104,25 +108,14 @@ impl RecordingWriter {
     /// Writes the rest and returns what the recording holds.
     pub fn finish(mut self) -> Result<Outline, StorageError> {
         self.flush()?;
+        self.replacement.take().map_or(Ok(()), Replacement::swap)?;
         Ok(self.written)
     }
-}
 
-/// Removes the segments of a recording, and nothing else.
-fn remove_segments(folder: &Path) -> Result<(), StorageError> {
-    let io = |doing| move |source| StorageError::Io { path: folder.to_owned(), doing, source };
-    let is_segment = |it: &Path| {
-        let name = it.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-        name.starts_with("segment-")
-            && (name.ends_with(".parquet") || name.ends_with(".parquet.tmp"))
-    };
-    let entries = std::fs::read_dir(folder).map_err(io("listing"))?;
-    let paths: Vec<PathBuf> = entries.filter_map(|it| it.ok().map(|it| it.path())).collect();
-    if let Some(foreign) = paths.iter().find(|it| !is_segment(it)) {
-        let why = format!("it holds `{}`, which is no segment", foreign.display());
-        return Err(StorageError::NotARecording { path: folder.to_owned(), why });
+    /// Gives up; with [`Mode::Replace`] the recording that stands there stays as it was.
+    pub fn abandon(self) {
+        drop(self);
     }
-    paths.iter().try_for_each(|it| std::fs::remove_file(it).map_err(io("removing a segment")))
 }
 
 impl Sink for RecordingWriter {

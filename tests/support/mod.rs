@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A temporary folder in which the program is run.
 pub(crate) struct Workbench {
@@ -41,6 +41,23 @@ impl Workbench {
             .output()
             .expect("the program can be started");
         Answer { output }
+    }
+
+    /// Runs the program in the folder with these bytes in a pipe on its standard input.
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &[u8]) -> Answer {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_cotenant"))
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program can be started");
+        let mut pipe = child.stdin.take().expect("standard input is a pipe");
+        std::io::Write::write_all(&mut pipe, input).expect("the program reads its input");
+        drop(pipe);
+        Answer { output: child.wait_with_output().expect("the program ends") }
     }
 
     /// Plays a shipped scenario into `NAME/recording`.

@@ -59,7 +59,10 @@ fn line(
     let bursts = profile.and_then(|it| it.bursts.as_ref());
     let part = match &scope.scope {
         Scope::Whole => "whole".to_owned(),
-        other => other.to_string(),
+        Scope::Window { span } => {
+            format!("window {}..{}", span.from().as_micros(), span.until().as_micros())
+        }
+        phase @ Scope::Phase { .. } => phase.to_string(),
     };
     vec![
         subject.subject.gpu().map(|it| guarded(it.as_str())).unwrap_or_default(),

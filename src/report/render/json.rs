@@ -4,7 +4,7 @@ use crate::analysis::findings::{
     CoActivation, DeviceFindings, Findings, ScopeFindings, SubjectFindings,
 };
 use crate::domain::blind_spot::BlindSpot;
-use crate::domain::outline::{Device, Outline, Phase};
+use crate::domain::outline::{Device, MigInstance, Outline, Phase, Process};
 use crate::domain::source::Source;
 use crate::domain::time::TimeSpan;
 use crate::recommender::policy::Policy;
@@ -49,6 +49,8 @@ struct Recording<'a> {
     span: Option<TimeSpan>,
     readings: u64,
     devices: &'a [Device],
+    mig_instances: &'a [MigInstance],
+    processes: &'a [Process],
     sources: &'a [Source],
     phases: &'a [Phase],
 }
@@ -82,6 +84,8 @@ pub fn document(input: &JsonInput<'_>) -> Result<String, serde_json::Error> {
             span: input.outline.span,
             readings: input.outline.readings,
             devices: &input.outline.devices,
+            mig_instances: &input.outline.mig_instances,
+            processes: &input.outline.processes,
             sources: &input.outline.sources,
             phases: &input.outline.phases,
         },
