@@ -139,9 +139,10 @@ fn duty_sentence(profile: &BurstProfile) -> String {
 fn burst_sentence(profile: &BurstProfile) -> Option<String> {
     let bursts = profile.bursts.as_ref()?;
     let shown = |it: Option<f64>| it.map_or("unknown".to_owned(), |it| Seconds(it).to_string());
+    let count = bursts.burst_lengths.count;
+    let noun = if count == 1 { "burst" } else { "bursts" };
     Some(format!(
-        "{} bursts up to {:.0} % of the device: half last under {}, nine of ten under {}, the longest {}",
-        bursts.burst_lengths.count,
+        "{count} {noun} up to {:.0} % of the device: half last up to {}, nine of ten up to {}, the longest {}",
         100.0 * bursts.height_p50_ratio,
         shown(bursts.burst_lengths.p50_s),
         shown(bursts.burst_lengths.p90_s),

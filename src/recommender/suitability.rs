@@ -273,13 +273,23 @@ fn measured(profile: &BurstProfile, policy: &Policy, certainty: f64) -> Judgemen
     judgement
 }
 
+/// Fewer bursts than this have no quantiles worth a word.
+const FEW_BURSTS: u64 = 10;
+
 fn burst_facts(profile: &BurstProfile, bursts: &Bursts) -> String {
-    let length = |it: Option<f64>| it.or(bursts.burst_lengths.max_s).unwrap_or(0.0);
+    let lengths = &bursts.burst_lengths;
+    let shown = |it: Option<f64>| Seconds(it.or(lengths.max_s).unwrap_or(0.0));
+    let how_long = match lengths.count {
+        1 => format!("1 burst of {}", shown(lengths.max_s)),
+        few if few < FEW_BURSTS => format!("{few} bursts, the longest {}", shown(lengths.max_s)),
+        many => format!(
+            "{many} bursts, half of them up to {} and nine of ten up to {}",
+            shown(lengths.p50_s),
+            shown(lengths.p90_s)
+        ),
+    };
     format!(
-        "{} bursts, half of them under {} and nine of ten under {}, to {:.0} % of the device (median), in {:.1} % of the time; mean {:.1} %",
-        bursts.burst_lengths.count,
-        Seconds(length(bursts.burst_lengths.p50_s)),
-        Seconds(length(bursts.burst_lengths.p90_s)),
+        "{how_long}, to {:.0} % of the device (median), in {:.1} % of the time; mean {:.1} %",
         100.0 * bursts.height_p50_ratio,
         100.0 * bursts.on_ratio_of_time,
         100.0 * profile.mean_ratio,
