@@ -1,9 +1,8 @@
 //! Bursts and gaps of one activity, and how regularly they come.
 
 use crate::analysis::activity::Activity;
-use crate::analysis::findings::{
-    BurstExtent, Bursts, HEIGHT_CLASSES, LengthBin, Lengths, ScaleValue,
-};
+use crate::analysis::extents::{BurstExtent, HEIGHT_CLASSES};
+use crate::analysis::findings::{Bursts, LengthBin, Lengths, ScaleValue};
 use crate::stats::bursts::{Burst, BurstRuns, Thresholds, burst_runs, thresholds};
 use crate::stats::dispersion::{
     ScalePoint, allan_factor, allan_slope, burstiness, index_of_dispersion, memory_coefficient,

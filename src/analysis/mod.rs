@@ -6,6 +6,7 @@ mod activity;
 mod bursts;
 mod co_activation;
 pub mod evidence;
+pub mod extents;
 pub mod findings;
 mod idle;
 mod levels;
