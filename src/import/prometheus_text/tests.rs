@@ -3,7 +3,6 @@ use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::recording::Recording;
-use crate::domain::time::Timestamp;
 use crate::import::ImportOptions;
 use crate::import::run::ImportSummary;
 use crate::import::testing::{START, read, real_file, with_start};
@@ -280,11 +279,12 @@ fn a_reader_that_fails_leaves_what_was_read_before() {
     let mut sink = crate::domain::collector::Collector::new();
     let options = with_start();
     let source = crate::domain::source::SourceId(0);
-    let error =
-        crate::import::import(&PrometheusText, &mut input, "a", &options, source, &mut sink);
-    assert_eq!(error.unwrap_err().to_string(), "a:2: cannot read");
-    assert_eq!(
-        sink.into_recording().outline.span.unwrap().from(),
-        Timestamp::from_micros(START.as_micros())
-    );
+    let summary =
+        crate::import::import(&PrometheusText, &mut input, "a", &options, source, &mut sink)
+            .unwrap();
+    assert_eq!(summary.rows, 1);
+    assert!(summary.warnings[0].starts_with("a:2: cannot read"), "{:?}", summary.warnings);
+    let recording = sink.into_recording();
+    assert!(has_blind_spot(&recording, BlindSpotKind::Gap, None));
+    assert_eq!(recording.outline.span.unwrap().from(), START);
 }
