@@ -1,93 +1,152 @@
-//! Lines of a foreign text file, one at a time: any line end, any bytes, and no line without limit.
+//! Lines of a foreign text, one at a time: any line end, any bytes, and no line without limit.
 
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
-use std::io::BufRead;
+use crate::import::words::position_of;
+use std::borrow::Cow;
+use std::io::{self, BufRead, Read};
 
-/// Longest line that is read, in bytes; a longer one is rejected as a whole.
-pub const LONGEST_LINE: usize = 1 << 20;
+/// Longest line that is read, in bytes and with its end; a longer one is no telemetry.
+const LONGEST: usize = 1 << 20;
+
+/// How much of a line that is too long is quoted, in bytes.
+const QUOTED: usize = 100;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What Windows PowerShell puts in front of the UTF-16 text that its `>` writes.
 const UTF16_MARKS: [&[u8]; 2] = [&[0xff, 0xfe], &[0xfe, 0xff]];
 
-/// Reads lines from a reader without holding more than one of them.
+/// Lines of a text, one at a time.
+///
+/// Memory stays with the longest line, and a line that lies in the reader's buffer as a whole is
+/// not copied.
 pub struct Lines<'a> {
     input: &'a mut dyn BufRead,
-    bytes: Vec<u8>,
-    text: String,
-    is_first: bool,
+    /// Bytes at the start of the reader's buffer that the line before was lent from.
+    lent: usize,
+    /// A line that did not lie in the buffer as a whole.
+    held: Vec<u8>,
+}
+
+/// Where the next line is.
+#[derive(Clone, Copy)]
+enum Place {
+    /// There is none.
+    End,
+    /// So many bytes at the start of the reader's buffer.
+    Lent(usize),
+    /// In `held`.
+    Held,
+    /// Skipped, but for a start in `held`.
+    TooLong,
 }
 
 impl<'a> Lines<'a> {
     /// The lines of a reader that stands at its start.
     pub fn new(input: &'a mut dyn BufRead) -> Self {
-        Self { input, bytes: Vec::new(), text: String::new(), is_first: true }
+        Self { input, lent: 0, held: Vec::new() }
     }
 
     /// The next line without its end, and the run's line number moved on to it; `None` at the end.
     ///
-    /// A byte order mark is dropped, bytes that are no UTF-8 become `\u{fffd}`, and a line that is
-    /// too long is rejected and left out. Errors: the reader failed, or the text is UTF-16.
-    pub fn next(&mut self, run: &mut ImportRun<'_>) -> Result<Option<&str>, ImportError> {
-        loop {
-            self.bytes.clear();
-            let Some(length) = self.read_line().map_err(|it| run.read_error(it))? else {
+    /// A byte order mark is dropped, bytes that are no UTF-8 become U+FFFD, and a line of more than
+    /// a mebibyte is rejected and left out. Errors: the reader failed, or the text is UTF-16; the
+    /// lines before are not affected.
+    pub fn next(&mut self, run: &mut ImportRun<'_>) -> Result<Option<Cow<'_, str>>, ImportError> {
+        let is_first = run.line == 0;
+        let place = loop {
+            let place = self.advance().map_err(|it| run.read_error(it))?;
+            if matches!(place, Place::End) {
                 return Ok(None);
-            };
+            }
             run.line += 1;
-            if std::mem::take(&mut self.is_first) {
-                self.drop_byte_order_mark(run)?;
+            if !matches!(place, Place::TooLong) {
+                break place;
             }
-            if length > LONGEST_LINE {
-                let expected = format!("a line of at most {LONGEST_LINE} bytes");
-                run.reject("", &expected, &String::from_utf8_lossy(&self.bytes[..100]));
-                continue;
+            let start = String::from_utf8_lossy(&self.held);
+            run.reject("", "a line of at most 1 MiB", &start);
+        };
+        let line = match place {
+            Place::Lent(length) => {
+                &self.input.fill_buf().map_err(|it| run.read_error(it))?[..length]
             }
-            self.text.clear();
-            self.text.push_str(&String::from_utf8_lossy(&self.bytes));
-            return Ok(Some(self.text.trim_end_matches(['\r', '\n'])));
+            _ => &self.held,
+        };
+        if is_first {
+            return without_mark(line, run).map(|it| Some(text(it)));
+        }
+        Ok(Some(text(line)))
+    }
+
+    /// Finds the next line.
+    fn advance(&mut self) -> io::Result<Place> {
+        self.input.consume(std::mem::take(&mut self.lent));
+        let ready = filled(self.input)?;
+        if ready.is_empty() {
+            return Ok(Place::End);
+        }
+        match position_of(b'\n', ready) {
+            Some(end) if end < LONGEST => {
+                self.lent = end + 1;
+                Ok(Place::Lent(end))
+            }
+            _ => self.advance_across(),
         }
     }
 
-    /// Reads up to the next line end and keeps what fits; the true length, `None` at the end.
-    fn read_line(&mut self) -> std::io::Result<Option<usize>> {
-        let mut length = 0;
-        loop {
-            let chunk = match self.input.fill_buf() {
-                Ok(chunk) => chunk,
-                Err(it) if it.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(it) => return Err(it),
-            };
-            if chunk.is_empty() {
-                return Ok((length > 0).then_some(length));
-            }
-            let end = chunk.iter().position(|it| *it == b'\n').map(|it| it + 1);
-            let taken = end.unwrap_or(chunk.len());
-            let room = (LONGEST_LINE + 1).saturating_sub(self.bytes.len());
-            self.bytes.extend_from_slice(&chunk[..taken.min(room)]);
-            length += taken;
-            self.input.consume(taken);
-            if end.is_some() {
-                return Ok(Some(length));
-            }
+    /// Reads a line that goes on behind the reader's buffer.
+    fn advance_across(&mut self) -> io::Result<Place> {
+        self.held.clear();
+        let mut length = self.read_on()?;
+        if length < LONGEST || self.held.ends_with(b"\n") {
+            return Ok(Place::Held);
         }
+        while length > 0 && !self.held.ends_with(b"\n") {
+            self.held.truncate(QUOTED);
+            length = self.read_on()?;
+        }
+        self.held.truncate(QUOTED);
+        Ok(Place::TooLong)
     }
 
-    fn drop_byte_order_mark(&mut self, run: &ImportRun<'_>) -> Result<(), ImportError> {
-        if UTF16_MARKS.iter().any(|it| self.bytes.starts_with(it)) {
-            let remedy = "write it as UTF-8; in PowerShell: … | Out-File -Encoding utf8 FILE";
-            return Err(run.structure_error("text in UTF-8", "text in UTF-16", remedy));
-        }
-        if self.bytes.starts_with(b"\xef\xbb\xbf") {
-            self.bytes.drain(..3);
-        }
-        Ok(())
+    /// Reads on in a line, a mebibyte at most.
+    fn read_on(&mut self) -> io::Result<usize> {
+        Read::take(&mut *self.input, LONGEST as u64).read_until(b'\n', &mut self.held)
     }
+}
+
+/// What the reader has ready, which is nothing only at the end.
+fn filled(input: &mut dyn BufRead) -> io::Result<&[u8]> {
+    while let Err(error) = input.fill_buf() {
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    input.fill_buf()
+}
+
+/// The first line without a byte order mark.
+fn without_mark<'a>(line: &'a [u8], run: &ImportRun<'_>) -> Result<&'a [u8], ImportError> {
+    if UTF16_MARKS.iter().any(|it| line.starts_with(it)) {
+        let remedy = "write it as UTF-8; in PowerShell: … | Out-File -Encoding utf8 FILE";
+        return Err(run.structure_error("text in UTF-8", "text in UTF-16", remedy));
+    }
+    Ok(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line))
+}
+
+/// A line without its end as text.
+fn text(line: &[u8]) -> Cow<'_, str> {
+    let mut line = line;
+    while let [rest @ .., b'\n' | b'\r'] = line {
+        line = rest;
+    }
+    String::from_utf8_lossy(line)
 }
 
 /// The lines at the start of a file, for recognition; one that the cut may have shortened is left out.
 pub fn head_lines(head: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head));
+    let text = String::from_utf8_lossy(head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head));
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let may_be_cut = head.len() >= 16 * 1024 && !text.ends_with('\n') && lines.len() > 1;
     if may_be_cut {
@@ -103,15 +162,16 @@ mod tests {
     use crate::domain::source::SourceId;
     use crate::import::ImportOptions;
 
-    fn lines_of(bytes: &[u8]) -> (Vec<(u64, String)>, u64) {
+    /// Number and text of every line, and how many were rejected.
+    fn lines_of(bytes: &[u8], buffer: usize) -> (Vec<(u64, String)>, u64) {
         let options = ImportOptions::default();
         let mut sink = Collector::new();
         let mut run = ImportRun::new("test", "a.csv", &options, SourceId(0), &mut sink);
-        let mut input = std::io::BufReader::with_capacity(7, bytes);
+        let mut input = std::io::BufReader::with_capacity(buffer, bytes);
         let mut lines = Lines::new(&mut input);
         let mut all = Vec::new();
         while let Some(line) = lines.next(&mut run).unwrap() {
-            let line = line.to_owned();
+            let line = line.into_owned();
             all.push((run.line, line));
         }
         (all, run.rejection_count())
@@ -119,17 +179,40 @@ mod tests {
 
     #[test]
     fn line_ends_a_byte_order_mark_and_bad_bytes_do_not_matter() {
-        let (lines, rejected) = lines_of(b"\xef\xbb\xbfone\r\n\ntw\xffo");
         let expected = [(1, "one"), (2, ""), (3, "tw\u{fffd}o")];
-        assert_eq!(lines, expected.map(|it| (it.0, it.1.to_owned())));
-        assert_eq!(rejected, 0);
+        for buffer in [1, 3, 7, 100] {
+            let (lines, rejected) = lines_of(b"\xef\xbb\xbfone\r\n\ntw\xffo", buffer);
+            assert_eq!(lines, expected.map(|it| (it.0, it.1.to_owned())), "{buffer}");
+            assert_eq!(rejected, 0);
+        }
     }
 
     #[test]
-    fn an_endless_line_is_rejected_and_the_next_one_is_read() {
-        let mut bytes = vec![b'x'; LONGEST_LINE + 5];
-        bytes.extend_from_slice(b"\nnext\n");
-        assert_eq!(lines_of(&bytes), (vec![(2, "next".to_owned())], 1));
+    fn a_line_without_end_costs_one_rejection_and_not_all_memory() {
+        for length in [LONGEST, LONGEST + 5, 3 * LONGEST, 3 * LONGEST + 5] {
+            let whole = format!("{}\nafter\n", "x".repeat(length));
+            for buffer in [100, 8 * LONGEST] {
+                let (lines, rejected) = lines_of(whole.as_bytes(), buffer);
+                assert_eq!((lines, rejected), (vec![(2, "after".to_owned())], 1), "{length}");
+            }
+        }
+        let longest = "x".repeat(LONGEST - 1);
+        for buffer in [100, 8 * LONGEST] {
+            let (lines, rejected) = lines_of(format!("{longest}\n").as_bytes(), buffer);
+            assert!(lines.len() == 1 && lines[0].1 == longest && rejected == 0);
+        }
+    }
+
+    #[test]
+    fn a_line_in_the_readers_buffer_is_not_copied() {
+        let options = ImportOptions::default();
+        let mut sink = Collector::new();
+        let mut run = ImportRun::new("test", "a.csv", &options, SourceId(0), &mut sink);
+        let mut input: &[u8] = b"one\ntwo\n";
+        let mut lines = Lines::new(&mut input);
+        for expected in ["one", "two"] {
+            assert!(matches!(lines.next(&mut run), Ok(Some(Cow::Borrowed(it))) if it == expected));
+        }
     }
 
     #[test]

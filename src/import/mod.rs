@@ -11,7 +11,6 @@ pub mod error;
 pub mod gpu_names;
 pub mod identify;
 pub mod join;
-pub mod line_reader;
 pub mod lines;
 pub mod mapping;
 pub mod monitor;

@@ -52,7 +52,7 @@ impl Importer for Pmon {
         };
         let mut lines = Lines::new(input);
         while let Some(line) = lines.next(run)? {
-            file.line(run, line)?;
+            file.line(run, &line)?;
         }
         file.finish(run)
     }

@@ -51,7 +51,7 @@ impl Importer for SmiComputeApps {
         let mut lines = Lines::new(input);
         while let Some(line) = lines.next(run)? {
             if !line.trim().is_empty() {
-                file.line(run, line)?;
+                file.line(run, &line)?;
             }
         }
         file.finish(run)

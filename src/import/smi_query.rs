@@ -51,7 +51,7 @@ impl Importer for SmiQuery {
         let mut file = QueryFile::new(run);
         let mut lines = Lines::new(input);
         while let Some(line) = lines.next(run)? {
-            file.line(run, line)?;
+            file.line(run, &line)?;
         }
         file.finish(run)
     }

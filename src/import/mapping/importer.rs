@@ -5,7 +5,7 @@ use crate::domain::metric::Metric;
 use crate::domain::time::Timestamp;
 use crate::import::cells::number;
 use crate::import::error::ImportError;
-use crate::import::line_reader::{Line, LineReader};
+use crate::import::lines::Lines;
 use crate::import::mapping::Mapping;
 use crate::import::mapping::cells::{Cells, Splitter};
 use crate::import::mapping::layout::{HEADER_WITHIN, Layout, LongCells, Missing, TimeCells};
@@ -41,7 +41,7 @@ impl Importer for MappingImporter {
     }
 
     fn import(&self, input: &mut dyn BufRead, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        let mut lines = LineReader::new(input);
+        let mut lines = Lines::new(input);
         let (layout, first) = find_header(&self.mapping, &mut lines, run)?;
         let mut table = Table::new(&self.mapping, layout, run);
         let mut splitter = Splitter::default();
@@ -49,18 +49,10 @@ impl Importer for MappingImporter {
             table.line(&first, &mut splitter, run)?;
         }
         loop {
-            match lines.read() {
-                Ok(Line::End) => return table.finish(run),
-                Ok(Line::Text(text)) => {
-                    run.line += 1;
-                    table.line(&text, &mut splitter, run)?;
-                }
-                Ok(Line::TooLong) => {
-                    run.line += 1;
-                    run.reject("", "a line of at most 1 MiB", "");
-                }
-                Err(source) => {
-                    let error = run.read_error(source);
+            match lines.next(run) {
+                Ok(Some(text)) => table.line(&text, &mut splitter, run)?,
+                Ok(None) => return table.finish(run),
+                Err(error) => {
                     table.finish(run)?;
                     return Err(error);
                 }
@@ -74,20 +66,12 @@ impl Importer for MappingImporter {
 /// Errors: no line near the start has every column of the mapping.
 fn find_header(
     mapping: &Mapping,
-    lines: &mut LineReader<'_>,
+    lines: &mut Lines<'_>,
     run: &mut ImportRun<'_>,
 ) -> Result<(Layout, Option<String>), ImportError> {
     let mut refused: Option<(u64, String, Missing)> = None;
     for _ in 0..HEADER_WITHIN {
-        let text = match lines.read().map_err(|source| run.read_error(source))? {
-            Line::Text(text) => text,
-            Line::TooLong => {
-                run.line += 1;
-                continue;
-            }
-            Line::End => break,
-        };
-        run.line += 1;
+        let Some(text) = lines.next(run)? else { break };
         if mapping.is_left_out(&text) {
             continue;
         }
