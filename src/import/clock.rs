@@ -80,19 +80,17 @@ pub fn report_assumptions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collector::Collector;
-    use crate::domain::source::SourceId;
     use crate::domain::time::SampleInterval;
     use crate::import::ImportOptions;
+    use crate::import::testing::in_run;
 
     fn stamps(options: &ImportOptions, keys: &[u32]) -> Result<Vec<i64>, String> {
-        let mut sink = Collector::new();
-        let run = ImportRun::new("test", "a.log", options, SourceId(0), &mut sink);
         let mut ticks = Ticks::default();
-        keys.iter()
-            .map(|it| ticks.stamp(&run, *it, false).map(Timestamp::as_micros))
-            .collect::<Result<_, _>>()
-            .map_err(|it| it.to_string())
+        let mut stamp =
+            |run: &ImportRun<'_>, key| ticks.stamp(run, key, false).map(Timestamp::as_micros);
+        let made: Result<_, ImportError> =
+            in_run(options, |run| keys.iter().map(|it| stamp(run, *it)).collect());
+        made.map_err(|it| it.to_string())
     }
 
     #[test]
@@ -109,7 +107,7 @@ mod tests {
     #[test]
     fn one_tick_needs_a_start_and_two_need_an_interval() {
         let mut options = ImportOptions::default();
-        assert_eq!(stamps(&options, &[0]), Err("a.log: has no time stamps".to_owned()));
+        assert_eq!(stamps(&options, &[0]), Err("log: has no time stamps".to_owned()));
         options.start = Some(Timestamp::from_micros(5));
         assert_eq!(stamps(&options, &[0, 1]), Ok(vec![5, 5]));
         assert!(stamps(&options, &[0, 0]).is_err());

@@ -264,7 +264,7 @@ fn readings(
 mod tests {
     use super::*;
     use crate::import::ImportOptions;
-    use crate::import::text_testing::{Outcome, every_second, gpu, read};
+    use crate::import::testing::{Outcome, every_second, gpu, read};
 
     fn import(text: &str) -> Outcome {
         read(&DcgmiDmon, text, &every_second())

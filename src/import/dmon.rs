@@ -149,7 +149,7 @@ mod tests {
     use super::*;
     use crate::domain::time::Timestamp;
     use crate::import::ImportOptions;
-    use crate::import::text_testing::{Outcome, every_second, gpu, read};
+    use crate::import::testing::{Outcome, every_second, gpu, read};
 
     const MIB: f64 = 1_048_576.0;
 

@@ -158,23 +158,21 @@ pub fn head_lines(head: &[u8]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collector::Collector;
-    use crate::domain::source::SourceId;
     use crate::import::ImportOptions;
+    use crate::import::testing::in_run;
 
     /// Number and text of every line, and how many were rejected.
     fn lines_of(bytes: &[u8], buffer: usize) -> (Vec<(u64, String)>, u64) {
-        let options = ImportOptions::default();
-        let mut sink = Collector::new();
-        let mut run = ImportRun::new("test", "a.csv", &options, SourceId(0), &mut sink);
         let mut input = std::io::BufReader::with_capacity(buffer, bytes);
         let mut lines = Lines::new(&mut input);
-        let mut all = Vec::new();
-        while let Some(line) = lines.next(&mut run).unwrap() {
-            let line = line.into_owned();
-            all.push((run.line, line));
-        }
-        (all, run.rejection_count())
+        in_run(&ImportOptions::default(), |run| {
+            let mut all = Vec::new();
+            while let Some(line) = lines.next(run).unwrap() {
+                let line = line.into_owned();
+                all.push((run.line, line));
+            }
+            (all, run.rejection_count())
+        })
     }
 
     #[test]
@@ -205,23 +203,20 @@ mod tests {
 
     #[test]
     fn a_line_in_the_readers_buffer_is_not_copied() {
-        let options = ImportOptions::default();
-        let mut sink = Collector::new();
-        let mut run = ImportRun::new("test", "a.csv", &options, SourceId(0), &mut sink);
         let mut input: &[u8] = b"one\ntwo\n";
         let mut lines = Lines::new(&mut input);
-        for expected in ["one", "two"] {
-            assert!(matches!(lines.next(&mut run), Ok(Some(Cow::Borrowed(it))) if it == expected));
-        }
+        in_run(&ImportOptions::default(), |run| {
+            for expected in ["one", "two"] {
+                assert!(matches!(lines.next(run), Ok(Some(Cow::Borrowed(it))) if it == expected));
+            }
+        });
     }
 
     #[test]
     fn text_in_utf_16_is_refused_with_what_to_do() {
-        let options = ImportOptions::default();
-        let mut sink = Collector::new();
-        let mut run = ImportRun::new("test", "a.csv", &options, SourceId(0), &mut sink);
         let mut input: &[u8] = b"\xff\xfet\0i\0m\0e\0";
-        let error = Lines::new(&mut input).next(&mut run).unwrap_err();
+        let mut lines = Lines::new(&mut input);
+        let error = in_run(&ImportOptions::default(), |run| lines.next(run).unwrap_err());
         assert!(error.to_string().contains("UTF-16"), "{error}");
         assert!(error.remedy().contains("PowerShell"));
     }

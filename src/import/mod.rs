@@ -29,8 +29,6 @@ pub mod smi_query;
 pub mod stamp;
 #[cfg(test)]
 pub(crate) mod testing;
-#[cfg(test)]
-mod text_testing;
 pub mod unknown_names;
 pub mod unnamed_gpu;
 mod words;

@@ -227,7 +227,7 @@ fn silence(metric: Metric, state: GpuState) -> Silence {
 mod tests {
     use super::*;
     use crate::import::ImportOptions;
-    use crate::import::text_testing::{Outcome, every_second, process, read};
+    use crate::import::testing::{Outcome, every_second, process, read};
 
     const MIB: f64 = 1_048_576.0;
 

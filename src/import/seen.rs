@@ -147,10 +147,8 @@ pub fn is_hidden_by_mig(metric: Metric) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collector::Collector;
-    use crate::domain::ident::GpuId;
-    use crate::domain::source::SourceId;
     use crate::import::ImportOptions;
+    use crate::import::testing::{gpu, in_run};
 
     #[test]
     fn a_set_has_room_for_every_metric() {
@@ -161,16 +159,14 @@ mod tests {
 
     #[test]
     fn a_row_that_goes_back_in_time_is_rejected_and_counted() {
-        let options = ImportOptions::default();
-        let mut sink = Collector::new();
-        let mut run = ImportRun::new("test", "a.csv", &options, SourceId(0), &mut sink);
-        let gpu = Subject::device(&GpuId::from_index(0));
         let mut seen = Seen::default();
-        for micros in [10, 20, 15] {
-            let readings = [(Metric::Power, 1.0)];
-            let at = Timestamp::from_micros(micros);
-            seen.row(&mut run, at, &gpu, MetricSet::default(), &readings).unwrap();
-        }
-        assert_eq!((run.rows(), run.rejection_count()), (2, 1));
+        in_run(&ImportOptions::default(), |run| {
+            for micros in [10, 20, 15] {
+                let readings = [(Metric::Power, 1.0)];
+                let at = Timestamp::from_micros(micros);
+                seen.row(run, at, &gpu("gpu0"), MetricSet::default(), &readings).unwrap();
+            }
+            assert_eq!((run.rows(), run.rejection_count()), (2, 1));
+        });
     }
 }

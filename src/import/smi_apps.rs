@@ -295,7 +295,7 @@ fn memory_bytes(run: &mut ImportRun<'_>, cell: &str, header_unit: &str) -> Optio
 mod tests {
     use super::*;
     use crate::import::ImportOptions;
-    use crate::import::text_testing::{Outcome, every_second, process, read};
+    use crate::import::testing::{Outcome, every_second, process, read};
 
     const HEADER: &str =
         "timestamp, gpu_name, gpu_bus_id, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n";

@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use crate::domain::time::SampleInterval;
     use crate::import::ImportOptions;
-    use crate::import::text_testing::{Outcome, every_second, gpu, read};
+    use crate::import::testing::{Outcome, every_second, gpu, read};
 
     fn import(text: &str) -> Outcome {
         read(&SmiQuery, text, &ImportOptions::default())

@@ -137,23 +137,19 @@ pub fn report_assumed_gpu(run: &mut ImportRun<'_>, gpu: &GpuId) -> Result<(), Im
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collector::Collector;
-    use crate::domain::source::SourceId;
     use crate::import::ImportOptions;
+    use crate::import::testing::in_run;
 
     fn judge(rows: &[(i64, &str)]) -> Result<(), String> {
-        let options = ImportOptions::default();
-        let mut sink = Collector::new();
-        let mut run = ImportRun::new("test", "a.csv", &options, SourceId(0), &mut sink);
         let mut unnamed = UnnamedGpu::default();
-        let mut all = || {
+        let judged = in_run(&ImportOptions::default(), |run| {
             for (millis, line) in rows {
                 let at = Timestamp::from_micros(millis * 1000);
-                unnamed.row(&run, at, &format!("{millis} ms"), line)?;
+                unnamed.row(run, at, &format!("{millis} ms"), line)?;
             }
-            unnamed.finish(&mut run, &GpuId::from_index(0))
-        };
-        all().map_err(|it| it.to_string())
+            unnamed.finish(run, &GpuId::from_index(0))
+        });
+        judged.map_err(|it| it.to_string())
     }
 
     #[test]
@@ -165,7 +161,7 @@ mod tests {
     #[test]
     fn different_rows_with_one_stamp_are_several_gpus_and_are_counted() {
         let error = judge(&[(0, "a"), (50, "b"), (50, "c"), (50, "d"), (100, "e")]).unwrap_err();
-        assert_eq!(error, "a.csv:0: 3 rows carry the stamp `50 ms`, and no column names the GPU");
+        assert_eq!(error, "log:0: 3 rows carry the stamp `50 ms`, and no column names the GPU");
     }
 
     #[test]
