@@ -6,7 +6,7 @@ use crate::domain::metric::{Dialect, Metric};
 use crate::domain::outline::{Device, MigInstance};
 use crate::domain::sink::Fact;
 use crate::import::cells::{is_missing, number};
-use crate::import::clock::{MADE, Ticks, report_made_stamps};
+use crate::import::clock::RowClock;
 use crate::import::error::ImportError;
 use crate::import::lines::{Lines, head_lines};
 use crate::import::run::ImportRun;
@@ -45,7 +45,14 @@ impl Importer for DcgmiDmon {
     }
 
     fn import(&self, input: &mut dyn BufRead, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        let mut file = DcgmiFile::default();
+        let mut file = DcgmiFile {
+            columns: None,
+            clock: RowClock::new(run, None),
+            gpus: BTreeSet::new(),
+            described: BTreeSet::new(),
+            has_homeless: false,
+            seen: Seen::default(),
+        };
         let mut lines = Lines::new(input);
         while let Some(line) = lines.next(run)? {
             file.line(run, &line)?;
@@ -103,10 +110,9 @@ impl Entity {
 }
 
 /// A file that is being read.
-#[derive(Default)]
 struct DcgmiFile {
     columns: Option<Vec<Option<(Metric, f64)>>>,
-    ticks: Ticks<Entity>,
+    clock: RowClock<Entity>,
     gpus: BTreeSet<u32>,
     described: BTreeSet<Subject>,
     has_homeless: bool,
@@ -151,13 +157,13 @@ impl DcgmiFile {
         if let Entity::Gpu(index) = entity {
             self.gpus.insert(index);
         }
-        let at = self.ticks.stamp(run, entity.clone(), false)?;
+        let at = self.clock.make(run, entity.clone(), |_| false)?;
         let Some(subject) = entity.subject(self.parent(run)) else {
             self.has_homeless = true;
             run.reject("entity", "an instance whose GPU can be told", line);
             return Ok(());
         };
-        run.describe_source("dcgmi dmon", None, run.options.interval, MADE)?;
+        run.describe_source(|options| self.clock.origin(options, "dcgmi dmon"))?;
         self.describe(run, &subject)?;
         let Some(columns) = &self.columns else {
             return Ok(());
@@ -209,7 +215,7 @@ impl DcgmiFile {
             run.blind_spot(BlindSpotKind::Ambiguous, None, None, detail.to_owned(), NAME_THE_GPU)?;
         }
         if run.rows() > 0 {
-            report_made_stamps(run, "an entity that returns", DCGMI_HAS_NO_STAMPS)?;
+            self.clock.finish(run, "an entity that returns", DCGMI_HAS_NO_STAMPS)?;
         }
         self.seen.report_silence(run, |_, metric| silence(metric))
     }

@@ -3,11 +3,10 @@
 use crate::domain::metric::{Dialect, Metric};
 use crate::domain::time::Timestamp;
 use crate::import::cells::{factor_to, is_missing, number};
-use crate::import::clock::{MADE, Ticks, report_assumptions, report_made_stamps};
+use crate::import::clock::{RowClock, Ticks};
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
 use crate::import::seen::MetricSet;
-use crate::import::stamp::StampReader;
 
 /// Columns that name no metric.
 const KEY_COLUMNS: &[&str] = &["date", "time", "gpu", "pid", "type", "command"];
@@ -110,9 +109,7 @@ impl Columns {
 
 /// Stamps rows: from their own date and time, from their time alone, or from the user's start.
 pub struct MonitorClock<K> {
-    reader: StampReader,
-    ticks: Ticks<K>,
-    has_made_stamps: bool,
+    clock: RowClock<K>,
     /// Day and second of the day of the row before, where rows have a time but no date.
     day: Option<(jiff::civil::Date, i32)>,
 }
@@ -120,25 +117,20 @@ pub struct MonitorClock<K> {
 impl<K: Ord> MonitorClock<K> {
     /// A clock that has stamped nothing yet.
     pub fn new(run: &ImportRun<'_>) -> Self {
-        Self {
-            reader: StampReader::new(run.options.time_zone.clone()),
-            ticks: Ticks::default(),
-            has_made_stamps: false,
-            day: None,
-        }
+        Self { clock: RowClock::new(run, None), day: None }
     }
 
     /// The stamp of a row; `None` when its own stamp was not readable and was rejected.
     ///
-    /// `begins_tick` is asked only of rows without stamps: whether the row begins a tick although
-    /// its key did not occur before. Errors: no stamps, and none made up by the user.
+    /// `begins` is asked only of rows without stamps: whether the row begins a tick although its
+    /// key did not occur before. Errors: no stamps, and none made up by the user.
     pub fn stamp(
         &mut self,
         run: &mut ImportRun<'_>,
         columns: &Columns,
         cells: &[&str],
         key: K,
-        begins_tick: impl Fn(&Ticks<K>) -> bool,
+        begins: impl Fn(&Ticks<K>) -> bool,
     ) -> Result<Option<Timestamp>, ImportError> {
         let date = columns.position("date").and_then(|it| cells.get(it));
         let time = columns.position("time").and_then(|it| cells.get(it));
@@ -148,19 +140,9 @@ impl<K: Ord> MonitorClock<K> {
                 Some(text) => text,
                 None => return Ok(None),
             },
-            _ => {
-                self.has_made_stamps = true;
-                let is_new = begins_tick(&self.ticks);
-                return self.ticks.stamp(run, key, is_new).map(Some);
-            }
+            _ => return self.clock.make(run, key, begins).map(Some),
         };
-        match self.reader.text(&text) {
-            Ok(at) => Ok(Some(at)),
-            Err(found) => {
-                run.reject("time", "a time stamp", &found);
-                Ok(None)
-            }
-        }
+        Ok(self.clock.read(run, "time", &text))
     }
 
     /// Puts the day in front of a time; the day is that of the start, and moves on at midnight.
@@ -188,18 +170,12 @@ impl<K: Ord> MonitorClock<K> {
 
     /// Describes the source before the first row.
     pub fn describe_source(&self, run: &mut ImportRun<'_>, tool: &str) -> Result<(), ImportError> {
-        match self.has_made_stamps {
-            true => run.describe_source(tool, None, run.options.interval, MADE),
-            false => run.describe_source(tool, None, None, &self.reader.clock()),
-        }
+        run.describe_source(|options| self.clock.origin(options, tool))
     }
 
     /// Tells what had to be assumed about the stamps.
     pub fn finish(&self, run: &mut ImportRun<'_>, tick_end: &str) -> Result<(), ImportError> {
-        if self.has_made_stamps {
-            report_made_stamps(run, tick_end, "record with stamps: -o DT")?;
-        }
-        report_assumptions(run, &self.reader)
+        self.clock.finish(run, tick_end, "record with stamps: -o DT")
     }
 }
 

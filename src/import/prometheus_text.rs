@@ -10,6 +10,7 @@ mod owner;
 mod reader;
 mod scrape;
 mod share;
+mod unseen;
 
 use crate::import::error::ImportError;
 use crate::import::lines::Lines;
@@ -61,7 +62,7 @@ impl Importer for PrometheusText {
 
     fn import(&self, input: &mut dyn BufRead, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         let mut lines = Lines::new(input);
-        let mut reader = Reader::default();
+        let mut reader = Reader::new(run);
         let mut scratch = String::new();
         loop {
             let text = match lines.next(run) {

@@ -10,14 +10,13 @@ use crate::domain::outline::{Device, Process};
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
 use crate::import::cells::{factor_to, is_missing, number, printed_unit};
-use crate::import::clock::{MADE, Ticks, report_assumptions, report_made_stamps};
+use crate::import::clock::RowClock;
 use crate::import::error::ImportError;
 use crate::import::lines::{Lines, head_lines};
 use crate::import::program::program_name;
 use crate::import::run::ImportRun;
 use crate::import::seen::{MetricSet, Seen, Silence};
 use crate::import::smi_csv::{GpuColumns, Header, cell, split, unnamed_gpu};
-use crate::import::stamp::StampReader;
 use crate::import::unnamed_gpu::{report_assumed_gpu, several_gpus};
 use crate::import::{Importer, Likeness};
 use std::collections::BTreeMap;
@@ -113,9 +112,7 @@ impl Layout {
 /// A file that is being read.
 struct AppsFile {
     layout: Option<Layout>,
-    reader: StampReader,
-    ticks: Ticks<(GpuId, u32)>,
-    has_made_stamps: bool,
+    clock: RowClock<(GpuId, u32)>,
     unnamed: BTreeMap<u32, (Timestamp, String)>,
     names: BTreeMap<(GpuId, u32), Option<String>>,
     seen: Seen,
@@ -126,9 +123,7 @@ impl AppsFile {
         let fields = run.options.fields.as_deref().unwrap_or_default();
         Self {
             layout: Layout::new(&Header::of(fields.iter().map(String::as_str))),
-            reader: StampReader::new(run.options.time_zone.clone()),
-            ticks: Ticks::default(),
-            has_made_stamps: false,
+            clock: RowClock::new(run, None),
             unnamed: BTreeMap::new(),
             names: BTreeMap::new(),
             seen: Seen::default(),
@@ -181,17 +176,11 @@ impl AppsFile {
         let named = layout.gpu.gpu(cells);
         let is_named = named.is_some();
         let gpu = named.unwrap_or_else(|| unnamed_gpu(run));
-        let at = match layout.stamp.map(|it| self.reader.text(cells[it])) {
-            Some(Ok(at)) => at,
-            Some(Err(found)) => {
-                run.reject("timestamp", "a time stamp", &found);
-                return Ok(());
-            }
-            None => {
-                self.has_made_stamps = true;
-                self.ticks.stamp(run, (gpu.clone(), pid), false)?
-            }
+        let at = match layout.stamp {
+            Some(it) => self.clock.read(run, "timestamp", cells[it]),
+            None => Some(self.clock.make(run, (gpu.clone(), pid), |_| false)?),
         };
+        let Some(at) = at else { return Ok(()) };
         if !is_named && run.options.gpu.is_none() {
             self.check_unnamed(run, at, pid, line)?;
         }
@@ -226,11 +215,7 @@ impl AppsFile {
         let Some(layout) = &self.layout else {
             return Ok(());
         };
-        let (clock, asked) = match layout.stamp {
-            Some(_) => (self.reader.clock(), None),
-            None => (MADE.to_owned(), run.options.interval),
-        };
-        run.describe_source("nvidia-smi", None, asked, &clock)?;
+        run.describe_source(|options| self.clock.origin(options, "nvidia-smi"))?;
         let process = ProcessKey { pid, started: None };
         let name = cell(cells, layout.name).and_then(program_name);
         let key = (gpu.clone(), pid);
@@ -257,10 +242,7 @@ impl AppsFile {
             let gpu = unnamed_gpu(run);
             report_assumed_gpu(run, &gpu)?;
         }
-        if self.has_made_stamps {
-            report_made_stamps(run, "a process that returns", "record the field `timestamp` too")?;
-        }
-        report_assumptions(run, &self.reader)?;
+        self.clock.finish(run, "a process that returns", "record the field `timestamp` too")?;
         self.seen.report_silence(run, |_, metric| Silence {
             kind: BlindSpotKind::NotReported,
             detail: format!("{}: nvidia-smi never had a reading", metric.spec().label),

@@ -5,14 +5,14 @@ use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
-use crate::import::clock::{MADE, Ticks, report_assumptions, report_made_stamps};
+use crate::import::clock::RowClock;
 use crate::import::error::ImportError;
 use crate::import::lines::{Lines, head_lines};
+use crate::import::origin::Origin;
 use crate::import::run::ImportRun;
 use crate::import::seen::{Seen, Silence, is_hidden_by_mig};
 use crate::import::smi_csv::{GpuColumns, Header, begins_with_stamp, split, unnamed_gpu};
 use crate::import::smi_fields::SmiFields;
-use crate::import::stamp::StampReader;
 use crate::import::unnamed_gpu::{UnnamedGpu, report_assumed_gpu, several_gpus};
 use crate::import::{Importer, Likeness};
 use std::collections::BTreeMap;
@@ -97,9 +97,7 @@ impl Layout {
 struct QueryFile {
     layout: Option<Layout>,
     first_line: Option<String>,
-    reader: StampReader,
-    ticks: Ticks<GpuId>,
-    has_made_stamps: bool,
+    clock: RowClock<GpuId>,
     unnamed: UnnamedGpu,
     unnamed_rows: u64,
     is_mig: BTreeMap<GpuId, bool>,
@@ -113,9 +111,7 @@ impl QueryFile {
         Self {
             layout: (!header.is_empty()).then(|| Layout::new(run, &header, "")),
             first_line: None,
-            reader: StampReader::new(run.options.time_zone.clone()),
-            ticks: Ticks::default(),
-            has_made_stamps: false,
+            clock: RowClock::new(run, None),
             unnamed: UnnamedGpu::default(),
             unnamed_rows: 0,
             is_mig: BTreeMap::new(),
@@ -177,14 +173,10 @@ impl QueryFile {
             return Ok(());
         };
         let stamp = layout.stamp.map(|it| cells[it]);
-        let at = match stamp.map(|it| self.reader.text(it)) {
-            Some(Err(found)) => {
-                run.reject("timestamp", "a time stamp", &found);
-                return Ok(());
-            }
-            Some(Ok(at)) => Some(at),
-            None => None,
-        };
+        let at = stamp.and_then(|it| self.clock.read(run, "timestamp", it));
+        if stamp.is_some() && at.is_none() {
+            return Ok(());
+        }
         let named = layout.gpu.gpu(cells);
         let is_named = named.is_some();
         let gpu = named.unwrap_or_else(|| unnamed_gpu(run));
@@ -193,10 +185,7 @@ impl QueryFile {
         }
         let at = match at {
             Some(at) => at,
-            None => {
-                self.has_made_stamps = true;
-                self.ticks.stamp(run, gpu.clone(), false)?
-            }
+            None => self.clock.make(run, gpu.clone(), |_| false)?,
         };
         self.give(run, at, gpu, cells)
     }
@@ -232,11 +221,10 @@ impl QueryFile {
         let Some(layout) = &self.layout else {
             return Ok(());
         };
-        let (clock, asked) = match layout.stamp {
-            Some(_) => (self.reader.clock(), None),
-            None => (MADE.to_owned(), run.options.interval),
-        };
-        run.describe_source("nvidia-smi", layout.gpu.driver(cells), asked, &clock)?;
+        run.describe_source(|options| {
+            let tool_version = layout.gpu.driver(cells).map(str::to_owned);
+            Origin { tool_version, ..self.clock.origin(options, "nvidia-smi") }
+        })?;
         if !self.is_mig.contains_key(&gpu) {
             let device = layout.gpu.device(&gpu, cells);
             self.is_mig.insert(gpu.clone(), device.is_mig == Some(true));
@@ -252,15 +240,12 @@ impl QueryFile {
             return Err(no_header(run, line));
         }
         let gpu = unnamed_gpu(run);
-        if self.has_made_stamps {
-            if self.unnamed_rows > 0 {
-                report_assumed_gpu(run, &gpu)?;
-            }
-            report_made_stamps(run, "a GPU that returns", "record the field `timestamp` too")?;
-        } else {
+        if !self.clock.has_made() {
             self.unnamed.finish(run, &gpu)?;
+        } else if self.unnamed_rows > 0 {
+            report_assumed_gpu(run, &gpu)?;
         }
-        report_assumptions(run, &self.reader)?;
+        self.clock.finish(run, "a GPU that returns", "record the field `timestamp` too")?;
         if let Some(layout) = &self.layout {
             layout.fields.report_partial_mask(run)?;
         }

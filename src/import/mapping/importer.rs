@@ -8,7 +8,7 @@ use crate::import::error::ImportError;
 use crate::import::lines::Lines;
 use crate::import::mapping::Mapping;
 use crate::import::mapping::cells::{Cells, Splitter};
-use crate::import::mapping::layout::{HEADER_WITHIN, Layout, LongCells, Missing, TimeCells};
+use crate::import::mapping::layout::{HEADER_WITHIN, Layout, LongCells, Missing};
 use crate::import::mapping::phases::Phases;
 use crate::import::mapping::schema::Header;
 use crate::import::mapping::stamps::Stamps;
@@ -109,7 +109,6 @@ struct Table<'m> {
     readings: Vec<(Metric, f64)>,
     by_name: BTreeMap<&'m str, usize>,
     unknown: UnknownNames,
-    is_described: bool,
     is_one_gpu: bool,
     same_stamp: (Option<Timestamp>, usize, u64),
     latest: Option<Timestamp>,
@@ -134,7 +133,6 @@ impl<'m> Table<'m> {
             readings: Vec::new(),
             by_name: quantities.map(|(number, it)| (it.name.as_str(), number)).collect(),
             unknown: UnknownNames::default(),
-            is_described: false,
             is_one_gpu: !is_named && layout.long.is_none(),
             same_stamp: (None, 0, 0),
             latest: None,
@@ -202,23 +200,16 @@ impl<'m> Table<'m> {
         column.map_or("", String::as_str)
     }
 
-    fn is_made(&self) -> bool {
-        self.layout.time == TimeCells::None
-    }
-
-    fn describe_source(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        if std::mem::replace(&mut self.is_described, true) {
-            return Ok(());
-        }
-        let written = &self.mapping.written;
-        let origin = Origin {
-            format: "mapping".to_owned(),
-            tool: written.tool.as_ref().unwrap_or(&written.name).clone(),
-            asked_interval: run.options.interval.filter(|_| self.is_made()),
-            clock: self.stamps.clock(self.is_made()),
-            readings: self.mapping.readings(),
-        };
-        origin.tell(run)
+    fn describe_source(&self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        run.describe_source(|options| {
+            let written = &self.mapping.written;
+            let tool = written.tool.as_ref().unwrap_or(&written.name);
+            Origin {
+                preset: self.mapping.preset,
+                readings: self.mapping.readings(),
+                ..self.stamps.origin(options, tool)
+            }
+        })
     }
 
     /// Counts rows that step back in time or repeat a stamp; errors if that hides several GPUs.
@@ -342,8 +333,7 @@ impl<'m> Table<'m> {
 
     fn finish(self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         self.check_one_gpu(run)?;
-        let is_made = self.is_made();
-        self.stamps.finish(is_made, run)?;
+        self.stamps.finish(run)?;
         self.unknown.warning().into_iter().for_each(|it| run.warn(it));
         if self.backward > 0 {
             run.warn(format!("{} rows are earlier than the row before them", self.backward));

@@ -23,6 +23,7 @@ pub const PRESETS: &[(&str, &str)] = &[
 
 /// The preset of this id; `None` when there is none.
 pub fn preset(id: &str) -> Option<Mapping> {
-    let (_, text) = PRESETS.iter().find(|it| it.0 == id)?;
-    Mapping::from_toml(text).ok()
+    let (id, text) = PRESETS.iter().find(|it| it.0 == id)?;
+    let mapping = Mapping::from_toml(text).ok()?;
+    Some(Mapping { preset: Some(id), ..mapping })
 }

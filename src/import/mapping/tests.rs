@@ -411,6 +411,7 @@ fn real(name: &str, preset: &str) -> Option<(ImportSummary, Recording)> {
     assert_eq!(importer.recognise(head), Likeness::Sure);
     let (summary, recording) =
         read(importer.as_ref(), &bytes, &ImportOptions::default()).done().unwrap();
+    assert_eq!(recording.outline.sources[0].format, preset);
     let (subjects, spots) = (recording.outline.subjects.len(), recording.outline.blind_spots.len());
     let (rows, readings, rejected) = (summary.rows, summary.readings, summary.rejections.count());
     println!(

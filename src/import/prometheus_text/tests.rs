@@ -84,6 +84,15 @@ DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 52 1767501545000
 }
 
 #[test]
+fn a_remark_whose_stamp_carries_no_zone_is_read_as_utc_and_that_is_told() {
+    let text = "# cotenant-scrape-time: 2026-01-04 04:38:59\nDCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 50\n";
+    let (summary, recording) = import_of(text, &ImportOptions::default());
+    assert_eq!(recording.outline.sources[0].clock, "assumed UTC");
+    assert!(has_blind_spot(&recording, BlindSpotKind::ClockAssumed, None));
+    assert!(summary.warnings[0].contains("--timezone"), "{:?}", summary.warnings);
+}
+
+#[test]
 fn a_card_and_its_instances_are_different_subjects_with_one_uuid() {
     let text = "\
 DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\",UUID=\"GPU-a\"} 0.9
