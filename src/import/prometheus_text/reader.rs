@@ -287,8 +287,8 @@ impl Reader {
                     "the share of `{tenant}` was not measured: values with its labels are those of \
                      the whole {whole} {place}"
                 );
-                let remedy = "record processes on the node with `cotenant record`, or let \
-                              dcgm-exporter measure pods (KUBERNETES_VIRTUAL_GPUS=true)";
+                let remedy = "record processes on the node with `nvidia-smi pmon -s um -o DT`, or \
+                              let dcgm-exporter measure pods (KUBERNETES_VIRTUAL_GPUS=true)";
                 run.blind_spot(BlindSpotKind::Ambiguous, Some(tenant), None, detail, remedy)?;
             }
         }

@@ -76,7 +76,7 @@ impl Unseen {
         if self.has_own_shares {
             let detail = "per-pod utilisation of dcgm-exporter is a mean over the driver's whole \
                           sample buffer, and a pod without a sample reads 0";
-            let remedy = "record with `cotenant record`, which keeps every sample of a process";
+            let remedy = "record processes on the node with `nvidia-smi pmon -s um -o DT`";
             let metric = Some(Metric::GpuUtilization);
             spots.push((BlindSpotKind::TooCoarse, None, metric, detail.to_owned(), remedy));
         }
@@ -86,7 +86,8 @@ impl Unseen {
                 "{count} counters and histograms count since the server's start, so a scrape of \
                  them gives no latency or throughput of a moment"
             );
-            let remedy = "record with `cotenant record --scrape NAME=URL`, which takes differences";
+            let remedy = "export the differences of two scrapes, or Prometheus' rate(…_sum[1m]) / \
+                          rate(…_count[1m]), as csv, and import that with --mapping FILE";
             let metric = Some(Metric::LatencyMean);
             spots.push((BlindSpotKind::NotRecorded, None, metric, detail, remedy));
         }
