@@ -8,6 +8,7 @@ use crate::domain::sink::Fact;
 use crate::import::cells::{is_missing, number};
 use crate::import::clock::RowClock;
 use crate::import::error::ImportError;
+use crate::import::gpu_names::given;
 use crate::import::lines::{Lines, head_lines};
 use crate::import::run::ImportRun;
 use crate::import::seen::{MetricSet, Seen, Silence};
@@ -175,7 +176,7 @@ impl DcgmiFile {
 
     /// The GPU of an instance that names none: as the user said, or the only one in the file so far.
     fn parent(&self, run: &ImportRun<'_>) -> Option<GpuId> {
-        let named = run.options.gpu.as_ref().map(|it| GpuId::new(it.as_str()));
+        let named = run.options.gpu.as_deref().map(given);
         let only = self.gpus.first().filter(|_| self.gpus.len() == 1);
         named.or_else(|| only.map(|it| GpuId::from_index(*it)))
     }

@@ -4,6 +4,7 @@ use crate::domain::ident::GpuId;
 use crate::domain::metric::{Dialect, Metric};
 use crate::domain::outline::Device;
 use crate::import::cells::{heading, is_missing};
+use crate::import::gpu_names::{driver_uuid, given, is_mask};
 use crate::import::run::ImportRun;
 
 /// What to do when rows do not say which GPU they are about.
@@ -164,12 +165,12 @@ impl GpuColumns {
 
     /// The GPU that a row names: by UUID, or else by index, bus id or serial number.
     ///
-    /// `None` when it names none; an UUID or serial number of zeros is a mask, not a name.
+    /// `None` when it names none: a masked UUID or serial number is no name.
     pub fn gpu(&self, cells: &[&str]) -> Option<GpuId> {
-        let uuid = cell(cells, self.uuid).filter(|it| is_name(it));
+        let uuid = cell(cells, self.uuid).and_then(driver_uuid);
         let by_index = || self.index(cells).map(GpuId::from_index);
         let by_bus = || cell(cells, self.bus).map(GpuId::new);
-        let by_serial = || cell(cells, self.serial).filter(|it| is_name(it)).map(GpuId::new);
+        let by_serial = || cell(cells, self.serial).filter(|it| !is_mask(it)).map(GpuId::new);
         uuid.map(GpuId::new).or_else(by_index).or_else(by_bus).or_else(by_serial)
     }
 
@@ -207,16 +208,9 @@ pub fn cell<'a>(cells: &[&'a str], column: Option<usize>) -> Option<&'a str> {
     cells.get(column?).copied().filter(|it| !is_missing(it))
 }
 
-/// Whether an UUID or serial number is one, and not masked with zeros or letters that stand for digits.
-fn is_name(text: &str) -> bool {
-    let digits = text.strip_prefix("GPU-").or_else(|| text.strip_prefix("MIG-")).unwrap_or(text);
-    digits.bytes().any(|it| it.is_ascii_hexdigit() && it != b'0')
-        && digits.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-' || it == b'/')
-}
-
 /// The GPU of rows that name none: as the user said, or `gpu0`.
 pub fn unnamed_gpu(run: &ImportRun<'_>) -> GpuId {
-    run.options.gpu.as_ref().map_or_else(|| GpuId::from_index(0), |it| GpuId::new(it.as_str()))
+    run.options.gpu.as_deref().map_or_else(|| GpuId::from_index(0), given)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
 use crate::import::cells::is_missing;
 use crate::import::error::ImportError;
-use crate::import::gpu_names::{GpuNames, driver_uuid, given};
+use crate::import::gpu_names::{GpuNames, given, named};
 use crate::import::mapping::Mapping;
 use crate::import::mapping::cells::Cells;
 use crate::import::mapping::decimal::plain_decimal;
@@ -179,8 +179,8 @@ impl Subjects {
         if kind == GpuKind::Index {
             return Err(Nobody { position, expected: "the index of a GPU" });
         }
-        match driver_uuid(text).filter(|_| !is_missing(text)) {
-            Some(uuid) => describe(GpuId::new(uuid), None),
+        match named(text).filter(|_| !is_missing(text)) {
+            Some(gpu) => describe(gpu, None),
             None => Err(Nobody { position, expected: "an index or UUID of a GPU" }),
         }
     }
