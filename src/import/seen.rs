@@ -74,6 +74,26 @@ pub struct Silence {
     pub remedy: String,
 }
 
+impl Silence {
+    /// A column without any reading, for which there is no explanation.
+    pub fn unexplained(metric: Metric) -> Self {
+        Self {
+            kind: BlindSpotKind::NotReported,
+            detail: format!("{}: the column is there but never has a reading", metric.spec().label),
+            remedy: String::new(),
+        }
+    }
+
+    /// A field that MIG takes from the whole GPU; `sign` says by what it shows.
+    pub fn hidden_by_mig(metric: Metric, sign: &str) -> Self {
+        Self {
+            kind: BlindSpotKind::HiddenByMig,
+            detail: format!("{}: {sign}", metric.spec().label),
+            remedy: "record the instances: dcgmi dmon -e 1001,1002,1005".to_owned(),
+        }
+    }
+}
+
 /// All subjects of a file, with what they answered.
 #[derive(Debug, Default)]
 pub struct Seen {

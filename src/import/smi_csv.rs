@@ -88,6 +88,11 @@ impl Header {
         Self { names, units }
     }
 
+    /// The header that the user gave for a file without one; empty when none was given.
+    pub fn given(run: &ImportRun<'_>) -> Self {
+        Self::of(run.options.fields.iter().flatten().map(String::as_str))
+    }
+
     /// Number of columns.
     pub fn len(&self) -> usize {
         self.names.len()
@@ -172,6 +177,14 @@ impl GpuColumns {
         let by_bus = || cell(cells, self.bus).map(GpuId::new);
         let by_serial = || cell(cells, self.serial).filter(|it| !is_mask(it)).map(GpuId::new);
         uuid.map(GpuId::new).or_else(by_index).or_else(by_bus).or_else(by_serial)
+    }
+
+    /// The GPU of a row, and whether it is only assumed, because neither the row nor the user names one.
+    pub fn gpu_or_assumed(&self, run: &ImportRun<'_>, cells: &[&str]) -> (GpuId, bool) {
+        match self.gpu(cells) {
+            Some(gpu) => (gpu, false),
+            None => (unnamed_gpu(run), run.options.gpu.is_none()),
+        }
     }
 
     /// How many GPUs the host has.

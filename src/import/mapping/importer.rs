@@ -273,12 +273,11 @@ impl<'m> Table<'m> {
             self.readings.clear();
             for (position, quantity) in columns {
                 let meant = &self.mapping.quantities[*quantity];
-                if let Some(value) = cells.decimal(*position) {
-                    self.readings.push((meant.metric, meant.conversion.apply(value)));
-                    self.seen[*quantity] = true;
-                    continue;
-                }
-                match value(cells.get(*position)) {
+                let found = match cells.decimal(*position) {
+                    Some(value) => Ok(Some(value)),
+                    None => value(cells.get(*position)),
+                };
+                match found {
                     Ok(Some(value)) => {
                         self.readings.push((meant.metric, meant.conversion.apply(value)));
                         self.seen[*quantity] = true;
