@@ -116,9 +116,12 @@ impl Seen {
             self.subjects.insert(subject.clone(), Answers::default());
         }
         if let Some(answers) = self.subjects.get_mut(subject) {
-            if answers.last.is_some_and(|it| at < it) {
-                let found = format!("{} µs", at.as_micros());
-                run.reject("timestamp", "a stamp that is not before the last one", &found);
+            if let Some(last) = answers.last.filter(|it| at < *it) {
+                let expected = format!(
+                    "a stamp that is not before the last one of {subject}, {} (sort the rows by time, or split the file here and import both parts)",
+                    printed(last)
+                );
+                run.reject("timestamp", &expected, &printed(at));
                 return Ok(());
             }
             answers.last = Some(at);
@@ -151,6 +154,12 @@ impl Seen {
     }
 }
 
+/// A stamp as people read it, in UTC.
+fn printed(at: Timestamp) -> String {
+    let instant = jiff::Timestamp::from_microsecond(at.as_micros());
+    instant.map_or_else(|_| format!("{} µs", at.as_micros()), |it| it.to_string())
+}
+
 /// Whether MIG takes this field from the whole GPU: the driver counts no engine's utilisation then.
 pub fn is_hidden_by_mig(metric: Metric) -> bool {
     matches!(
@@ -167,8 +176,9 @@ pub fn is_hidden_by_mig(metric: Metric) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ident::GpuId;
     use crate::import::ImportOptions;
-    use crate::import::testing::{gpu, in_run};
+    use crate::import::testing::{START, in_run};
 
     #[test]
     fn a_set_has_room_for_every_metric() {
@@ -181,12 +191,13 @@ mod tests {
     fn a_row_that_goes_back_in_time_is_rejected_and_counted() {
         let mut seen = Seen::default();
         in_run(&ImportOptions::default(), |run| {
-            for micros in [10, 20, 15] {
+            for (gpu, seconds) in [("gpu0", 10), ("gpu0", 20), ("gpu1", 15), ("gpu0", 15)] {
                 let readings = [(Metric::Power, 1.0)];
-                let at = Timestamp::from_micros(micros);
-                seen.row(run, at, &gpu("gpu0"), MetricSet::default(), &readings).unwrap();
+                let at = START.plus_micros(seconds * 1_000_000);
+                let subject = Subject::device(&GpuId::new(gpu));
+                seen.row(run, at, &subject, MetricSet::default(), &readings).unwrap();
             }
-            assert_eq!((run.rows(), run.rejection_count()), (2, 1));
+            assert_eq!((run.rows(), run.rejection_count()), (3, 1));
         });
     }
 }

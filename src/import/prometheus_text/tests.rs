@@ -84,6 +84,30 @@ DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 52 1767501545000
 }
 
 #[test]
+fn a_dump_that_lists_one_series_after_the_other_is_sorted_without_a_word() {
+    let mut text = String::new();
+    for (name, gpu) in
+        [("DCGM_FI_DEV_GPU_UTIL", 1), ("DCGM_FI_DEV_GPU_UTIL", 0), ("DCGM_FI_DEV_GPU_TEMP", 0)]
+    {
+        for second in [2, 0, 1] {
+            text += &format!("{name}{{gpu=\"{gpu}\"}} {second} {}\n", 1_767_501_545 + second);
+        }
+    }
+    let (summary, recording) = import_of(&text, &ImportOptions::default());
+    for (name, metric) in [
+        ("gpu1", Metric::GpuUtilization),
+        ("gpu0", Metric::GpuUtilization),
+        ("gpu0", Metric::GpuTemperature),
+    ] {
+        let series = recording.series(&gpu(name), metric).unwrap();
+        assert_eq!(series.values(), [0.0, 1.0, 2.0], "{name}");
+    }
+    assert_eq!((summary.readings, summary.rejections.count()), (9, 0));
+    assert!(summary.warnings.is_empty(), "{:?}", summary.warnings);
+    assert!(recording.outline.blind_spots.is_empty());
+}
+
+#[test]
 fn a_remark_whose_stamp_carries_no_zone_is_read_as_utc_and_that_is_told() {
     let text = "# cotenant-scrape-time: 2026-01-04 04:38:59\nDCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 50\n";
     let (summary, recording) = import_of(text, &ImportOptions::default());
