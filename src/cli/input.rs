@@ -222,6 +222,6 @@ fn reader(path: &Path, name: &str) -> Result<(Vec<u8>, Box<dyn std::io::BufRead>
     let file = File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     let counted = Counted::new(file, length, name);
-    let plain = crate::import::decompress::decompressed(Box::new(counted)).map_err(failed)?;
-    crate::import::decompress::head(plain).map_err(failed)
+    let plain = crate::import::text::decompress::decompressed(Box::new(counted)).map_err(failed)?;
+    crate::import::text::decompress::head(plain).map_err(failed)
 }

@@ -2,14 +2,14 @@
 
 use crate::domain::time::Timestamp;
 use crate::import::ImportOptions;
-use crate::import::clock::RowClock;
 use crate::import::error::ImportError;
 use crate::import::mapping::Mapping;
 use crate::import::mapping::cells::Cells;
 use crate::import::mapping::layout::TimeCells;
-use crate::import::origin::Origin;
 use crate::import::run::ImportRun;
-use crate::import::stamp::{EpochUnit, epoch};
+use crate::import::run::origin::Origin;
+use crate::import::text::clock::RowClock;
+use crate::import::text::stamp::{EpochUnit, epoch};
 
 /// The stamp of each row of a mapped file.
 #[derive(Debug)]

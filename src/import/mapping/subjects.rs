@@ -4,7 +4,6 @@ use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
 use crate::domain::outline::{Device, MigInstance, Process};
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
-use crate::import::cells::is_missing;
 use crate::import::error::ImportError;
 use crate::import::gpu_names::{GpuNames, given, named};
 use crate::import::mapping::Mapping;
@@ -13,6 +12,7 @@ use crate::import::mapping::decimal::plain_decimal;
 use crate::import::mapping::layout::SubjectCells;
 use crate::import::mapping::schema::{GpuKind, SubjectKind};
 use crate::import::run::ImportRun;
+use crate::import::text::cells::is_missing;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

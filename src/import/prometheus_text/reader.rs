@@ -6,8 +6,6 @@ use crate::domain::metric::{Dialect, Metric, Unit};
 use crate::domain::outline::Process;
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
-use crate::import::cells::number;
-use crate::import::clock::RowClock;
 use crate::import::error::ImportError;
 use crate::import::prometheus_text::cards::{Cards, Details};
 use crate::import::prometheus_text::line::Sample;
@@ -17,7 +15,9 @@ use crate::import::prometheus_text::scrape::{Row, Scrape};
 use crate::import::prometheus_text::share::{Placed, settle};
 use crate::import::prometheus_text::unseen::Unseen;
 use crate::import::run::ImportRun;
-use crate::import::unknown_names::UnknownNames;
+use crate::import::run::unknown_names::UnknownNames;
+use crate::import::text::cells::number;
+use crate::import::text::clock::RowClock;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many meanings of names are kept; a file with more names pays for looking them up.

@@ -1,5 +1,10 @@
 //! One import under way: where it is in the file, what it rejected, and the sink that it fills.
 
+pub mod origin;
+pub mod rejection;
+pub mod seen;
+pub mod unknown_names;
+
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
@@ -8,8 +13,8 @@ use crate::domain::source::{Source, SourceId};
 use crate::domain::time::Timestamp;
 use crate::import::ImportOptions;
 use crate::import::error::ImportError;
-use crate::import::origin::Origin;
-use crate::import::rejection::{Rejection, Rejections, quoted};
+use crate::import::run::origin::Origin;
+use crate::import::run::rejection::{Rejection, Rejections, quoted};
 
 /// What happened during one import.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,9 +3,9 @@
 use crate::domain::ident::GpuId;
 use crate::domain::metric::{Dialect, Metric};
 use crate::domain::outline::Device;
-use crate::import::cells::{heading, is_missing};
 use crate::import::gpu_names::{driver_uuid, given, is_mask};
 use crate::import::run::ImportRun;
+use crate::import::text::cells::{heading, is_missing};
 
 /// What to do when rows do not say which GPU they are about.
 pub const NAME_THE_GPU: &str = "record with --query-gpu=index,uuid,timestamp,… or, if all rows are about one GPU, name it: --gpu NAME";

@@ -3,9 +3,9 @@
 use crate::domain::ident::{GpuId, ProcessKey};
 use crate::domain::outline::Process;
 use crate::domain::sink::Fact;
-use crate::import::cells::is_missing;
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
+use crate::import::text::cells::is_missing;
 use std::collections::BTreeMap;
 
 /// The programs behind the process ids of a file.

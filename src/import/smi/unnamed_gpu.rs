@@ -8,7 +8,7 @@ use crate::domain::ident::Subject;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
-use crate::import::smi_csv::{NAME_THE_GPU, unnamed_gpu};
+use crate::import::smi::csv::{NAME_THE_GPU, unnamed_gpu};
 
 /// Steps that are looked at for bursts; later ones are checked for equal stamps only.
 const STEPS: usize = 64;

@@ -13,11 +13,11 @@ mod share;
 mod unseen;
 
 use crate::import::error::ImportError;
-use crate::import::lines::Lines;
 use crate::import::prometheus_text::line::{PromLine, parse};
 use crate::import::prometheus_text::owner::{Meaning, meaning};
 use crate::import::prometheus_text::reader::Reader;
 use crate::import::run::ImportRun;
+use crate::import::text::lines::Lines;
 use crate::import::{Importer, Likeness};
 use std::io::BufRead;
 

@@ -5,11 +5,11 @@ use crate::domain::metric::{Dialect, Metric};
 use crate::domain::outline::Device;
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
-use crate::import::cells::{factor_to, is_missing, number};
-use crate::import::clock::{RowClock, Ticks};
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
-use crate::import::seen::MetricSet;
+use crate::import::run::seen::MetricSet;
+use crate::import::text::cells::{factor_to, is_missing, number};
+use crate::import::text::clock::{RowClock, Ticks};
 use std::collections::BTreeSet;
 
 /// Columns that name no metric.

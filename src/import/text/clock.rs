@@ -4,9 +4,9 @@ use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::time::Timestamp;
 use crate::import::ImportOptions;
 use crate::import::error::ImportError;
-use crate::import::origin::Origin;
 use crate::import::run::ImportRun;
-use crate::import::stamp::StampReader;
+use crate::import::run::origin::Origin;
+use crate::import::text::stamp::StampReader;
 use jiff::tz::TimeZone;
 use std::collections::BTreeSet;
 

@@ -2,12 +2,12 @@
 
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::{Dialect, Metric};
-use crate::import::clock::Ticks;
 use crate::import::error::ImportError;
-use crate::import::lines::{Lines, head_lines};
-use crate::import::monitor::{Columns, Rows, column_names, take_heading};
 use crate::import::run::ImportRun;
-use crate::import::seen::{Answers, Seen, Silence, is_hidden_by_mig};
+use crate::import::run::seen::{Answers, Seen, Silence, is_hidden_by_mig};
+use crate::import::smi::monitor::{Columns, Rows, column_names, take_heading};
+use crate::import::text::clock::Ticks;
+use crate::import::text::lines::{Lines, head_lines};
 use crate::import::{Importer, Likeness};
 use std::collections::BTreeMap;
 use std::io::BufRead;

@@ -2,7 +2,7 @@
 
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
-use crate::import::words::position_of;
+use crate::import::text::words::position_of;
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
