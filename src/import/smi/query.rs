@@ -1,7 +1,6 @@
 //! `nvidia-smi --query-gpu=… --format=csv`, in every header dialect.
 
 use crate::domain::ident::{GpuId, Subject};
-use crate::domain::metric::Metric;
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
@@ -265,6 +264,7 @@ fn no_header(run: &ImportRun<'_>, found: &str) -> ImportError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::metric::Metric;
     use crate::domain::time::SampleInterval;
     use crate::import::ImportOptions;
     use crate::import::testing::{Outcome, every_second, gpu, read};
