@@ -71,7 +71,11 @@ const WORLD: &[(&str, &[&str], &str)] = &[
     ("File::", &["storage", "cli"], "take a reader, or return bytes; the command line opens files"),
     ("SystemTime", &[], "results depend on the recording only; take the time as an argument"),
     ("Instant::now", &["cli::progress"], "results depend on the recording only"),
-    ("std::thread", &["cli::progress", "analysis"], "work in parallel in `analysis` only, where results keep their order"),
+    (
+        "std::thread",
+        &["cli::progress", "analysis"],
+        "work in parallel in `analysis` only, where results keep their order",
+    ),
     ("std::process", &["cli"], "return an error; `main` ends the process"),
     ("std::net", &[], "nothing here talks to a network"),
     ("stdout()", &["cli::output", "cli::export"], "return bytes; `cli::output` writes them"),

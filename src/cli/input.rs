@@ -239,6 +239,6 @@ fn reader(input: &InputFile) -> Result<(Vec<u8>, Box<dyn std::io::BufRead>), Cli
     let file = File::open(input.path()).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     let counted = Counted::new(file, length, &input.name);
-    let plain = crate::import::decompress::decompressed(Box::new(counted)).map_err(failed)?;
-    crate::import::decompress::head(plain).map_err(failed)
+    let plain = crate::import::text::decompress::decompressed(Box::new(counted)).map_err(failed)?;
+    crate::import::text::decompress::head(plain).map_err(failed)
 }

@@ -17,7 +17,7 @@ pub struct SourceId(pub u16);
 pub struct Source {
     /// Number by which rows name this source.
     pub id: SourceId,
-    /// Id of the importer, or `sampler`, or `scenario`.
+    /// Id of the importer or of its preset, or `sampler`, or `scenario`.
     pub format: String,
     /// Tool that wrote the data, for example `nvidia-smi` or `dcgm-exporter`.
     pub tool: String,

@@ -5,12 +5,13 @@ use crate::domain::ident::{GpuId, MigInstanceId, Subject};
 use crate::domain::metric::{Dialect, Metric};
 use crate::domain::outline::{Device, MigInstance};
 use crate::domain::sink::Fact;
-use crate::import::cells::{is_missing, number};
-use crate::import::clock::{MADE, Ticks, report_made_stamps};
 use crate::import::error::ImportError;
-use crate::import::lines::{Lines, head_lines};
+use crate::import::gpu_names::given;
 use crate::import::run::ImportRun;
-use crate::import::seen::{MetricSet, Seen, Silence};
+use crate::import::run::seen::{MetricSet, Seen, Silence};
+use crate::import::text::cells::{is_missing, number};
+use crate::import::text::clock::RowClock;
+use crate::import::text::lines::{Lines, head_lines};
 use crate::import::{Importer, Likeness};
 use std::collections::BTreeSet;
 use std::io::BufRead;
@@ -45,10 +46,17 @@ impl Importer for DcgmiDmon {
     }
 
     fn import(&self, input: &mut dyn BufRead, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        let mut file = DcgmiFile::default();
+        let mut file = DcgmiFile {
+            columns: None,
+            clock: RowClock::new(run, None),
+            gpus: BTreeSet::new(),
+            described: BTreeSet::new(),
+            has_homeless: false,
+            seen: Seen::default(),
+        };
         let mut lines = Lines::new(input);
         while let Some(line) = lines.next(run)? {
-            file.line(run, line)?;
+            file.line(run, &line)?;
         }
         file.finish(run)
     }
@@ -103,10 +111,9 @@ impl Entity {
 }
 
 /// A file that is being read.
-#[derive(Default)]
 struct DcgmiFile {
     columns: Option<Vec<Option<(Metric, f64)>>>,
-    ticks: Ticks<Entity>,
+    clock: RowClock<Entity>,
     gpus: BTreeSet<u32>,
     described: BTreeSet<Subject>,
     has_homeless: bool,
@@ -151,13 +158,13 @@ impl DcgmiFile {
         if let Entity::Gpu(index) = entity {
             self.gpus.insert(index);
         }
-        let at = self.ticks.stamp(run, entity.clone(), false)?;
+        let at = self.clock.make(run, entity.clone(), |_| false)?;
         let Some(subject) = entity.subject(self.parent(run)) else {
             self.has_homeless = true;
             run.reject("entity", "an instance whose GPU can be told", line);
             return Ok(());
         };
-        run.describe_source("dcgmi dmon", None, run.options.interval, MADE)?;
+        run.describe_source(|options| self.clock.origin(options, "dcgmi dmon"))?;
         self.describe(run, &subject)?;
         let Some(columns) = &self.columns else {
             return Ok(());
@@ -169,7 +176,7 @@ impl DcgmiFile {
 
     /// The GPU of an instance that names none: as the user said, or the only one in the file so far.
     fn parent(&self, run: &ImportRun<'_>) -> Option<GpuId> {
-        let named = run.options.gpu.as_ref().map(|it| GpuId::new(it.as_str()));
+        let named = run.options.gpu.as_deref().map(given);
         let only = self.gpus.first().filter(|_| self.gpus.len() == 1);
         named.or_else(|| only.map(|it| GpuId::from_index(*it)))
     }
@@ -209,7 +216,7 @@ impl DcgmiFile {
             run.blind_spot(BlindSpotKind::Ambiguous, None, None, detail.to_owned(), NAME_THE_GPU)?;
         }
         if run.rows() > 0 {
-            report_made_stamps(run, "an entity that returns", DCGMI_HAS_NO_STAMPS)?;
+            self.clock.finish(run, "an entity that returns", DCGMI_HAS_NO_STAMPS)?;
         }
         self.seen.report_silence(run, |_, metric| silence(metric))
     }
@@ -264,7 +271,7 @@ fn readings(
 mod tests {
     use super::*;
     use crate::import::ImportOptions;
-    use crate::import::text_testing::{Outcome, every_second, gpu, read};
+    use crate::import::testing::{Outcome, every_second, gpu, read};
 
     fn import(text: &str) -> Outcome {
         read(&DcgmiDmon, text, &every_second())

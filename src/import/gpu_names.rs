@@ -29,18 +29,14 @@ impl GpuNames {
     }
 }
 
-/// The UUID as the driver prints it; `None` when the text is empty or a mask of zeros.
+/// The UUID as the driver prints it; `None` when the text is empty or a mask.
 ///
 /// `GPU-` is put in front where an exporter cut it off, and the replica number of a shared GPU
 /// (`GPU-…-0`, `GPU-…::0`) is cut off, because replicas are one GPU.
 pub fn driver_uuid(text: &str) -> Option<String> {
     let text = text.trim();
-    let (kind, bare) = match text.get(..4) {
-        Some(prefix) if prefix.eq_ignore_ascii_case("GPU-") => ("GPU-", &text[4..]),
-        Some("MIG-") => ("MIG-", &text[4..]),
-        _ => ("", text),
-    };
-    if bare.bytes().all(|it| it == b'0' || it == b'-') {
+    let (kind, bare) = kind_of(text);
+    if is_mask(text) {
         return None;
     }
     match bare.get(..UUID_LETTERS) {
@@ -52,12 +48,44 @@ pub fn driver_uuid(text: &str) -> Option<String> {
     }
 }
 
-/// The GPU that the user named by an index or a UUID.
+/// Whether a UUID or serial number was masked, so that it does not tell one GPU from another.
+///
+/// A mask is made of zeros or of letters that stand for digits (`GPU-XXXXXXXX`), or is a word
+/// (`REDACTED`): no hexadecimal number, and no digit that could count GPUs.
+pub fn is_mask(text: &str) -> bool {
+    let (_, bare) = kind_of(text.trim());
+    let is_number = bare.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-');
+    let is_word = !is_number && !bare.bytes().any(|it| it.is_ascii_digit());
+    is_word || is_filler(bare)
+}
+
+/// The GPU that a column of names names, by UUID or by any other text; `None` for an empty or masked one.
+pub fn named(text: &str) -> Option<GpuId> {
+    let text = text.trim();
+    let word = || Some(text.to_owned()).filter(|_| !is_filler(kind_of(text).1));
+    driver_uuid(text).or_else(word).map(GpuId::new)
+}
+
+/// The GPU that the user named by an index, a UUID or as they like.
 pub fn given(text: &str) -> GpuId {
     match text.trim().parse() {
         Ok(index) => GpuId::from_index(index),
-        Err(_) => GpuId::new(driver_uuid(text).unwrap_or_else(|| text.to_owned())),
+        Err(_) => named(text).unwrap_or_else(|| GpuId::new(text)),
     }
+}
+
+/// What a UUID is of, as the driver writes it in front, and the rest.
+fn kind_of(text: &str) -> (&'static str, &str) {
+    match text.get(..4) {
+        Some(prefix) if prefix.eq_ignore_ascii_case("GPU-") => ("GPU-", &text[4..]),
+        Some("MIG-") => ("MIG-", &text[4..]),
+        _ => ("", text),
+    }
+}
+
+/// Whether nothing but zeros and letters that stand for digits is there.
+fn is_filler(text: &str) -> bool {
+    text.bytes().all(|it| matches!(it, b'0' | b'x' | b'X' | b'*' | b'-' | b'/' | b':'))
 }
 
 fn is_uuid(text: &str) -> bool {
@@ -86,18 +114,35 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_of_zeros_is_no_uuid() {
-        for text in
-            ["", "00000000-0000-0000-0000-000000000000", "GPU-00000000-0000-0000-0000-000000000000"]
-        {
+    fn a_mask_is_no_uuid_and_a_number_or_a_counted_word_is() {
+        for text in [
+            "",
+            "00000000-0000-0000-0000-000000000000",
+            "GPU-00000000-0000-0000-0000-000000000000",
+            "GPU-XXXXXXXX-XXXX-XXXX-XXXX-XXXXXXXXXXXX",
+            "GPU-XXXX0000",
+            "MIG-********",
+            "GPU-REDACTED",
+            "hidden",
+            "GPU-é",
+        ] {
             assert_eq!(driver_uuid(text), None, "{text}");
+        }
+        for text in ["GPU-1a2b", "GPU-a", "1320021", "card-7", "card-0", "GPU-é7"] {
+            assert_eq!(driver_uuid(text).as_deref(), Some(text), "{text}");
         }
     }
 
     #[test]
-    fn a_name_that_is_no_uuid_is_kept_as_it_is() {
-        assert_eq!(driver_uuid("GPU-é").as_deref(), Some("GPU-é"));
-        assert_eq!(driver_uuid("card-7").as_deref(), Some("card-7"));
+    fn a_column_of_names_may_hold_words_and_a_user_may_give_an_index() {
+        let name = |it: Option<GpuId>| it.map(|it| it.as_str().to_owned());
+        assert_eq!(name(named(" left ")).as_deref(), Some("left"));
+        assert_eq!(name(named("00000000")), None);
+        assert_eq!(given("3").as_str(), "gpu3");
+        assert_eq!(given("node7/gpu2").as_str(), "node7/gpu2");
+        assert_eq!(given("gpu0").as_str(), "gpu0");
+        let uuid = "34319582-d595-d1c7-d1d2-179bcfa61660";
+        assert_eq!(given(uuid).as_str(), format!("GPU-{uuid}"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a file is, when presets of the mapping importer count as well.
 
-use crate::import::mapping::{Mapping, MappingImporter, PRESETS};
+use crate::import::mapping::{Mapping, MappingImporter, PRESETS, preset};
 use crate::import::{Importer, Likeness, recognise};
 
 /// What the start of a file turned out to be.
@@ -49,8 +49,8 @@ pub fn identify(head: &[u8], file_name: &str) -> Recognised {
 fn fitting_presets(head: &[u8]) -> Vec<(&'static str, Mapping)> {
     let mut most = 0;
     let mut fitting = Vec::new();
-    for (id, text) in PRESETS {
-        let Ok(mapping) = Mapping::from_toml(text) else { continue };
+    for (id, _) in PRESETS {
+        let Some(mapping) = preset(id) else { continue };
         let Some(columns) = mapping.fit(head) else { continue };
         if columns > most {
             most = columns;

@@ -1,40 +1,25 @@
-//! Foreign text becomes a recording: one file per format, streaming, recognised by content.
+//! Foreign text becomes a recording: one module per format, streaming, recognised by content.
+//!
+//! Formats: `smi`, `dcgmi_dmon`, `prometheus_text`, and `mapping` for any table. What they share:
+//! `text` (lines, cells, stamps), `run` (one import under way, and what it could not read) and
+//! `gpu_names`. Before and around them: `identify` and `refusal` say what a file is, `join` makes
+//! one recording of several files.
 //!
 //! Floor 2. Reads the reader that it is given and writes to a [`Sink`]; opens no file.
 
-pub mod cells;
-pub mod clock;
 pub mod dcgmi_dmon;
-pub mod decompress;
-pub mod dmon;
 pub mod error;
 pub mod gpu_names;
 pub mod identify;
 pub mod join;
-pub mod line_reader;
-pub mod lines;
 pub mod mapping;
-pub mod monitor;
-pub mod origin;
-pub mod pmon;
-pub mod program;
 pub mod prometheus_text;
 pub mod refusal;
-pub mod rejection;
 pub mod run;
-pub mod seen;
-pub mod smi_apps;
-pub mod smi_csv;
-pub mod smi_fields;
-pub mod smi_query;
-pub mod stamp;
+pub mod smi;
 #[cfg(test)]
 pub(crate) mod testing;
-#[cfg(test)]
-mod text_testing;
-pub mod unknown_names;
-pub mod unnamed_gpu;
-mod words;
+pub mod text;
 
 use crate::domain::sink::Sink;
 use crate::domain::time::{SampleInterval, Timestamp};
@@ -90,10 +75,10 @@ pub trait Importer: Sync {
 
 /// Every format that is recognised by content; `--format`, `--help` and the golden tests walk this list.
 pub const IMPORTERS: &[&dyn Importer] = &[
-    &smi_query::SmiQuery,
-    &smi_apps::SmiComputeApps,
-    &dmon::Dmon,
-    &pmon::Pmon,
+    &smi::query::SmiQuery,
+    &smi::apps::SmiComputeApps,
+    &smi::dmon::Dmon,
+    &smi::pmon::Pmon,
     &dcgmi_dmon::DcgmiDmon,
     &prometheus_text::PrometheusText,
 ];

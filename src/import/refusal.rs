@@ -1,6 +1,6 @@
 //! Files that nobody here can import: what they are, and what to record instead.
 
-use crate::import::lines::head_lines;
+use crate::import::text::lines::head_lines;
 
 /// What a file is, and what to do about it.
 pub type Explanation = (&'static str, &'static str);

@@ -1,7 +1,7 @@
 //! One line becomes its cells without an allocation; quotes are undone where there are any.
 
 use crate::import::mapping::decimal::plain_decimal;
-use crate::import::words::{EACH, zero_bytes};
+use crate::import::text::words::{EACH, zero_bytes};
 use std::ops::Range;
 
 /// Splits lines, and lends its memory from one to the next.

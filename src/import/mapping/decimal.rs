@@ -1,6 +1,6 @@
 //! Plain decimals, sixteen letters at a time.
 
-use crate::import::words::{EACH, zero_bytes};
+use crate::import::text::words::{EACH, zero_bytes};
 
 /// Powers of ten that a float holds exactly, as far as fifteen digits need them.
 const TENS: [f64; 16] =

@@ -3,19 +3,19 @@
 use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::metric::Metric;
 use crate::domain::time::Timestamp;
-use crate::import::cells::number;
 use crate::import::error::ImportError;
-use crate::import::line_reader::{Line, LineReader};
 use crate::import::mapping::Mapping;
 use crate::import::mapping::cells::{Cells, Splitter};
-use crate::import::mapping::layout::{HEADER_WITHIN, Layout, LongCells, Missing, TimeCells};
+use crate::import::mapping::layout::{HEADER_WITHIN, Layout, LongCells, Missing};
 use crate::import::mapping::phases::Phases;
 use crate::import::mapping::schema::Header;
 use crate::import::mapping::stamps::Stamps;
 use crate::import::mapping::subjects::Subjects;
-use crate::import::origin::Origin;
 use crate::import::run::ImportRun;
-use crate::import::unknown_names::UnknownNames;
+use crate::import::run::origin::Origin;
+use crate::import::run::unknown_names::UnknownNames;
+use crate::import::text::cells::number;
+use crate::import::text::lines::Lines;
 use crate::import::{Importer, Likeness};
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -41,7 +41,7 @@ impl Importer for MappingImporter {
     }
 
     fn import(&self, input: &mut dyn BufRead, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        let mut lines = LineReader::new(input);
+        let mut lines = Lines::new(input);
         let (layout, first) = find_header(&self.mapping, &mut lines, run)?;
         let mut table = Table::new(&self.mapping, layout, run);
         let mut splitter = Splitter::default();
@@ -49,18 +49,10 @@ impl Importer for MappingImporter {
             table.line(&first, &mut splitter, run)?;
         }
         loop {
-            match lines.read() {
-                Ok(Line::End) => return table.finish(run),
-                Ok(Line::Text(text)) => {
-                    run.line += 1;
-                    table.line(&text, &mut splitter, run)?;
-                }
-                Ok(Line::TooLong) => {
-                    run.line += 1;
-                    run.reject("", "a line of at most 1 MiB", "");
-                }
-                Err(source) => {
-                    let error = run.read_error(source);
+            match lines.next(run) {
+                Ok(Some(text)) => table.line(&text, &mut splitter, run)?,
+                Ok(None) => return table.finish(run),
+                Err(error) => {
                     table.finish(run)?;
                     return Err(error);
                 }
@@ -74,20 +66,12 @@ impl Importer for MappingImporter {
 /// Errors: no line near the start has every column of the mapping.
 fn find_header(
     mapping: &Mapping,
-    lines: &mut LineReader<'_>,
+    lines: &mut Lines<'_>,
     run: &mut ImportRun<'_>,
 ) -> Result<(Layout, Option<String>), ImportError> {
     let mut refused: Option<(u64, String, Missing)> = None;
     for _ in 0..HEADER_WITHIN {
-        let text = match lines.read().map_err(|source| run.read_error(source))? {
-            Line::Text(text) => text,
-            Line::TooLong => {
-                run.line += 1;
-                continue;
-            }
-            Line::End => break,
-        };
-        run.line += 1;
+        let Some(text) = lines.next(run)? else { break };
         if mapping.is_left_out(&text) {
             continue;
         }
@@ -125,7 +109,6 @@ struct Table<'m> {
     readings: Vec<(Metric, f64)>,
     by_name: BTreeMap<&'m str, usize>,
     unknown: UnknownNames,
-    is_described: bool,
     is_one_gpu: bool,
     same_stamp: (Option<Timestamp>, usize, u64),
     latest: Option<Timestamp>,
@@ -150,7 +133,6 @@ impl<'m> Table<'m> {
             readings: Vec::new(),
             by_name: quantities.map(|(number, it)| (it.name.as_str(), number)).collect(),
             unknown: UnknownNames::default(),
-            is_described: false,
             is_one_gpu: !is_named && layout.long.is_none(),
             same_stamp: (None, 0, 0),
             latest: None,
@@ -218,23 +200,16 @@ impl<'m> Table<'m> {
         column.map_or("", String::as_str)
     }
 
-    fn is_made(&self) -> bool {
-        self.layout.time == TimeCells::None
-    }
-
-    fn describe_source(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        if std::mem::replace(&mut self.is_described, true) {
-            return Ok(());
-        }
-        let written = &self.mapping.written;
-        let origin = Origin {
-            format: "mapping".to_owned(),
-            tool: written.tool.as_ref().unwrap_or(&written.name).clone(),
-            asked_interval: run.options.interval.filter(|_| self.is_made()),
-            clock: self.stamps.clock(self.is_made()),
-            readings: self.mapping.readings(),
-        };
-        origin.tell(run)
+    fn describe_source(&self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        run.describe_source(|options| {
+            let written = &self.mapping.written;
+            let tool = written.tool.as_ref().unwrap_or(&written.name);
+            Origin {
+                preset: self.mapping.preset,
+                readings: self.mapping.readings(),
+                ..self.stamps.origin(options, tool)
+            }
+        })
     }
 
     /// Counts rows that step back in time or repeat a stamp; errors if that hides several GPUs.
@@ -298,12 +273,11 @@ impl<'m> Table<'m> {
             self.readings.clear();
             for (position, quantity) in columns {
                 let meant = &self.mapping.quantities[*quantity];
-                if let Some(value) = cells.decimal(*position) {
-                    self.readings.push((meant.metric, meant.conversion.apply(value)));
-                    self.seen[*quantity] = true;
-                    continue;
-                }
-                match value(cells.get(*position)) {
+                let found = match cells.decimal(*position) {
+                    Some(value) => Ok(Some(value)),
+                    None => value(cells.get(*position)),
+                };
+                match found {
                     Ok(Some(value)) => {
                         self.readings.push((meant.metric, meant.conversion.apply(value)));
                         self.seen[*quantity] = true;
@@ -358,8 +332,7 @@ impl<'m> Table<'m> {
 
     fn finish(self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         self.check_one_gpu(run)?;
-        let is_made = self.is_made();
-        self.stamps.finish(is_made, run)?;
+        self.stamps.finish(run)?;
         self.unknown.warning().into_iter().for_each(|it| run.warn(it));
         if self.backward > 0 {
             run.warn(format!("{} rows are earlier than the row before them", self.backward));

@@ -2,7 +2,7 @@
 
 use crate::domain::source::Reading;
 use crate::domain::time::SampleInterval;
-use crate::import::stamp::EpochUnit;
+use crate::import::text::stamp::EpochUnit;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;

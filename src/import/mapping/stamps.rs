@@ -1,31 +1,29 @@
 //! The stamp of each row of a mapped file.
 
-use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::time::Timestamp;
+use crate::import::ImportOptions;
 use crate::import::error::ImportError;
 use crate::import::mapping::Mapping;
 use crate::import::mapping::cells::Cells;
 use crate::import::mapping::layout::TimeCells;
 use crate::import::run::ImportRun;
-use crate::import::stamp::{EpochUnit, StampReader, epoch};
-use std::collections::BTreeSet;
+use crate::import::run::origin::Origin;
+use crate::import::text::clock::RowClock;
+use crate::import::text::stamp::{EpochUnit, epoch};
 
 /// The stamp of each row of a mapped file.
 #[derive(Debug)]
 pub(crate) struct Stamps {
-    reader: StampReader,
+    clock: RowClock<usize>,
     cell: String,
     at: Option<Timestamp>,
-    tick: u32,
-    in_tick: BTreeSet<usize>,
 }
 
 impl Stamps {
     /// Stamps in the user's zone, else in the mapping's, else in UTC with a remark.
     pub(crate) fn new(mapping: &Mapping, run: &ImportRun<'_>) -> Self {
-        let zone = run.options.time_zone.clone().or_else(|| mapping.zone.clone());
-        let reader = StampReader::new(zone);
-        Self { reader, cell: String::new(), at: None, tick: 0, in_tick: BTreeSet::new() }
+        let clock = RowClock::new(run, mapping.zone.clone());
+        Self { clock, cell: String::new(), at: None }
     }
 
     /// The stamp in a row; the error is the text that is none. `Ok(None)`: the file has no stamps.
@@ -54,8 +52,8 @@ impl Stamps {
             written.and_then(|it| it.format.as_ref()),
         ) {
             (Some(unit), _) => counted(cell, unit)?,
-            (None, Some(spelling)) => self.reader.spelt(cell, spelling)?,
-            (None, None) => self.reader.text(cell)?,
+            (None, Some(spelling)) => self.clock.reader.spelt(cell, spelling)?,
+            (None, None) => self.clock.reader.text(cell)?,
         };
         self.at = Some(at);
         self.cell.clear();
@@ -71,37 +69,17 @@ impl Stamps {
         subject: usize,
         run: &ImportRun<'_>,
     ) -> Result<Timestamp, ImportError> {
-        if !self.in_tick.insert(subject) {
-            self.in_tick = BTreeSet::from([subject]);
-            self.tick += 1;
-        }
-        let no_stamps = || ImportError::NoStamps { file: run.file().to_owned() };
-        let start = run.options.start.ok_or_else(no_stamps)?;
-        if self.tick == 0 {
-            return Ok(start);
-        }
-        let interval = run.options.interval.ok_or_else(no_stamps)?.as_micros();
-        let offset = interval.saturating_mul(u64::from(self.tick));
-        Ok(start.plus_micros(i64::try_from(offset).unwrap_or(i64::MAX)))
+        self.clock.make(run, subject, |_| false)
     }
 
-    /// How the stamps are read, for the provenance.
-    pub(crate) fn clock(&self, is_made: bool) -> String {
-        if is_made { "made from --start and --interval".to_owned() } else { self.reader.clock() }
+    /// The tool that wrote the file, with what the stamps tell.
+    pub(crate) fn origin(&self, options: &ImportOptions, tool: &str) -> Origin {
+        self.clock.origin(options, tool)
     }
 
     /// Says what was assumed.
-    pub(crate) fn finish(&self, is_made: bool, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        let mut all = self.reader.assumptions();
-        if is_made {
-            let detail = "the file has no stamps; they were made from --start and --interval";
-            all.push((detail.to_owned(), "record with stamps".to_owned()));
-        }
-        for (detail, remedy) in all {
-            run.warn(format!("{detail}; {remedy}"));
-            run.blind_spot(BlindSpotKind::ClockAssumed, None, None, detail, &remedy)?;
-        }
-        Ok(())
+    pub(crate) fn finish(&self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        self.clock.finish(run, "a subject that returns", "record with stamps")
     }
 }
 

@@ -4,16 +4,20 @@ use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
 use crate::domain::outline::{Device, MigInstance, Process};
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
-use crate::import::cells::is_missing;
 use crate::import::error::ImportError;
-use crate::import::gpu_names::{GpuNames, driver_uuid, given};
+use crate::import::gpu_names::{GpuNames, given, named};
 use crate::import::mapping::Mapping;
 use crate::import::mapping::cells::Cells;
 use crate::import::mapping::decimal::plain_decimal;
 use crate::import::mapping::layout::SubjectCells;
 use crate::import::mapping::schema::{GpuKind, SubjectKind};
 use crate::import::run::ImportRun;
+use crate::import::text::cells::is_missing;
 use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Ends every cell of a key, so that `a`, `bc` and `ab`, `c` are two.
+const KEY_END: char = '\u{1f}';
 
 /// Everyone that one row is about.
 #[derive(Debug, Default)]
@@ -53,9 +57,9 @@ pub(crate) struct Nobody {
 #[derive(Debug, Default)]
 pub(crate) struct Subjects {
     key: String,
-    known: BTreeMap<String, usize>,
+    known: BTreeMap<Rc<str>, usize>,
     owners: Vec<Owners>,
-    keys: Vec<String>,
+    keys: Vec<Rc<str>>,
     next: Vec<usize>,
     last: usize,
     names: GpuNames,
@@ -70,16 +74,16 @@ impl Subjects {
         cells: &Cells<'_>,
         run: &mut ImportRun<'_>,
     ) -> Result<Result<usize, Nobody>, ImportError> {
-        self.key.clear();
-        for position in [at.gpu, at.host, at.tenant, at.pid, at.instance].into_iter().flatten() {
-            self.key.push_str(cells.get(position));
-            self.key.push('\u{1f}');
-        }
         // Files repeat their subjects in one order, so the one that came next last time is tried first.
         let guess = self.next.get(self.last).copied().unwrap_or_default();
-        if self.keys.get(guess) == Some(&self.key) {
+        if self.keys.get(guess).is_some_and(|it| is_key(it, at, cells)) {
             self.last = guess;
             return Ok(Ok(guess));
+        }
+        self.key.clear();
+        for position in key_cells(at) {
+            self.key.push_str(cells.get(position));
+            self.key.push(KEY_END);
         }
         if let Some(number) = self.known.get(self.key.as_str()).copied() {
             self.next[self.last] = number;
@@ -92,8 +96,9 @@ impl Subjects {
         };
         let number = self.owners.len();
         self.owners.push(owners);
-        self.keys.push(self.key.clone());
-        self.known.insert(self.key.clone(), number);
+        let key: Rc<str> = Rc::from(self.key.as_str());
+        self.keys.push(Rc::clone(&key));
+        self.known.insert(key, number);
         self.next.push(number);
         self.next[self.last] = number;
         self.last = number;
@@ -179,11 +184,27 @@ impl Subjects {
         if kind == GpuKind::Index {
             return Err(Nobody { position, expected: "the index of a GPU" });
         }
-        match driver_uuid(text).filter(|_| !is_missing(text)) {
-            Some(uuid) => describe(GpuId::new(uuid), None),
+        match named(text).filter(|_| !is_missing(text)) {
+            Some(gpu) => describe(gpu, None),
             None => Err(Nobody { position, expected: "an index or UUID of a GPU" }),
         }
     }
+}
+
+/// Cells that tell subjects apart.
+fn key_cells(at: &SubjectCells) -> impl Iterator<Item = usize> {
+    [at.gpu, at.host, at.tenant, at.pid, at.instance].into_iter().flatten()
+}
+
+/// Whether a key is that of a row; looks without putting the row's key together.
+fn is_key(key: &str, at: &SubjectCells, cells: &Cells<'_>) -> bool {
+    let mut rest = key;
+    for position in key_cells(at) {
+        let behind = rest.strip_prefix(cells.get(position));
+        let Some(behind) = behind.and_then(|it| it.strip_prefix(KEY_END)) else { return false };
+        rest = behind;
+    }
+    rest.is_empty()
 }
 
 fn tenant(mapping: &Mapping, at: &SubjectCells, cells: &Cells<'_>) -> Option<TenantId> {

@@ -7,7 +7,7 @@ use crate::domain::time::{SampleInterval, TimeSpan, Timestamp};
 use crate::import::error::ImportError;
 use crate::import::identify::{Recognised, identify};
 use crate::import::run::ImportSummary;
-use crate::import::testing::{START, read, real_file, with_start};
+use crate::import::testing::{START, every_second, read, real_file};
 use crate::import::{ImportOptions, Importer, Likeness};
 
 /// A mapping of `[[metric]]` tables behind other tables.
@@ -24,7 +24,7 @@ fn try_import(
     text: &str,
     options: &ImportOptions,
 ) -> Result<(ImportSummary, Recording), ImportError> {
-    read(&MappingImporter { mapping: mapping(tables) }, text.as_bytes(), options)
+    read(&MappingImporter { mapping: mapping(tables) }, text, options).done()
 }
 
 fn import_of(tables: &str, text: &str) -> (ImportSummary, Recording) {
@@ -159,7 +159,7 @@ fn a_missing_column_is_named_with_the_columns_that_are_there() {
         &ImportOptions::default(),
     );
     let error = error.unwrap_err();
-    assert!(error.to_string().contains("a.txt:1: expected a column `util`"), "{error}");
+    assert!(error.to_string().contains("log:1: expected a column `util`"), "{error}");
     assert_eq!(error.remedy(), "the columns are: t, gpu, busy");
 }
 
@@ -300,7 +300,7 @@ fn a_long_file_holds_one_reading_in_each_row() {
 fn a_file_without_stamps_takes_them_from_the_user_tick_by_tick() {
     let tables = format!("{GPU}{UTIL}");
     let text = "gpu,util\n0,1\n1,2\n0,3\n1,4\n";
-    let (_, recording) = try_import(&tables, text, &with_start()).unwrap();
+    let (_, recording) = try_import(&tables, text, &every_second()).unwrap();
     let times = series(&recording, &gpu(1), Metric::GpuUtilization).times().to_vec();
     assert_eq!(times, [START, START.plus_micros(1_000_000)]);
     assert_eq!(recording.outline.sources[0].clock, "made from --start and --interval");
@@ -409,7 +409,9 @@ fn real(name: &str, preset: &str) -> Option<(ImportSummary, Recording)> {
     };
     assert_eq!(importer.mapping.name(), preset);
     assert_eq!(importer.recognise(head), Likeness::Sure);
-    let (summary, recording) = read(importer.as_ref(), &bytes, &ImportOptions::default()).unwrap();
+    let (summary, recording) =
+        read(importer.as_ref(), &bytes, &ImportOptions::default()).done().unwrap();
+    assert_eq!(recording.outline.sources[0].format, preset);
     let (subjects, spots) = (recording.outline.subjects.len(), recording.outline.blind_spots.len());
     let (rows, readings, rejected) = (summary.rows, summary.readings, summary.rejections.count());
     println!(
@@ -544,7 +546,7 @@ fn eight_real_gpus_without_an_index_column_are_refused_and_not_merged() {
     let Some(bytes) = real_file("h100-smi-20hz/trace_dense_7b_code_run1.csv") else { return };
     let tables = "[time]\ncolumn = \"timestamp\"\n[[metric]]\ncolumn = \"utilization.gpu\"\nmetric = \"gpu_utilization_pct\"\n";
     let importer = MappingImporter { mapping: mapping(tables) };
-    let error = read(&importer, &bytes, &ImportOptions::default()).unwrap_err();
+    let error = read(&importer, &bytes, &ImportOptions::default()).done().unwrap_err();
     assert!(matches!(error, ImportError::AmbiguousGpu { .. }), "{error}");
 }
 
@@ -554,7 +556,7 @@ fn sample(name: &str) -> (ImportSummary, Recording) {
     let text =
         |ending: &str| std::fs::read_to_string(folder.join(format!("{name}.{ending}"))).unwrap();
     let mapping = Mapping::from_toml(&text("toml")).unwrap();
-    read(&MappingImporter { mapping }, text("csv").as_bytes(), &ImportOptions::default()).unwrap()
+    read(&MappingImporter { mapping }, text("csv"), &ImportOptions::default()).done().unwrap()
 }
 
 #[test]

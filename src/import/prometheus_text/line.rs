@@ -6,7 +6,7 @@
 //! becomes part of the label's name. So name and labels are read here.
 
 use crate::domain::time::Timestamp;
-use crate::import::stamp::{EpochUnit, epoch};
+use crate::import::text::stamp::{EpochUnit, epoch};
 use prometheus_parse::LineInfo;
 use std::borrow::Cow;
 

@@ -2,7 +2,7 @@
 
 use crate::domain::ident::TenantId;
 use crate::domain::metric::{Dialect, Metric};
-use crate::import::gpu_names::driver_uuid;
+use crate::import::gpu_names::{driver_uuid, is_mask};
 use crate::import::prometheus_text::line::Labels;
 
 /// Prefix that nvidia_gpu_exporter puts in front of every name.
@@ -13,7 +13,7 @@ const EXPORTER_PREFIX: &str = "nvidia_smi_";
 pub(crate) struct Card {
     /// UUID as the driver prints it; `None` where it is missing or masked.
     pub(crate) uuid: Option<String>,
-    /// Whether there is a UUID of zeros only.
+    /// Whether there is a UUID, but only a mask of it.
     pub(crate) is_masked: bool,
     /// Index on the host.
     pub(crate) index: Option<u32>,
@@ -123,7 +123,7 @@ pub(crate) fn card(labels: &Labels<'_>) -> Card {
     let uuid = labels.any(&["UUID", "uuid"]);
     Card {
         uuid: uuid.and_then(driver_uuid),
-        is_masked: uuid.is_some_and(|it| driver_uuid(it).is_none()),
+        is_masked: uuid.is_some_and(is_mask),
         index: labels.any(&["gpu", "index"]).and_then(|it| it.parse().ok()),
         host: labels.any(&["Hostname", "hostname"]).map(str::to_owned),
     }

@@ -1,48 +1,55 @@
 //! From samples to rows: collects a scrape, places its readings, and passes them on.
 
 use crate::domain::blind_spot::BlindSpotKind;
-use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+use crate::domain::ident::{ProcessKey, Subject, TenantId};
 use crate::domain::metric::{Dialect, Metric, Unit};
 use crate::domain::outline::Process;
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
-use crate::import::cells::number;
 use crate::import::error::ImportError;
-use crate::import::origin::Origin;
 use crate::import::prometheus_text::cards::{Cards, Details};
 use crate::import::prometheus_text::line::Sample;
 use crate::import::prometheus_text::owner::{Card, Meaning, Owner, Part};
 use crate::import::prometheus_text::owner::{card, meaning, owner, profile, tool};
 use crate::import::prometheus_text::scrape::{Row, Scrape};
 use crate::import::prometheus_text::share::{Placed, settle};
+use crate::import::prometheus_text::unseen::Unseen;
 use crate::import::run::ImportRun;
-use crate::import::stamp::StampReader;
-use crate::import::unknown_names::UnknownNames;
+use crate::import::run::unknown_names::UnknownNames;
+use crate::import::text::cells::number;
+use crate::import::text::clock::RowClock;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many meanings of names are kept; a file with more names pays for looking them up.
 const REMEMBERED_NAMES: usize = 10_000;
 
 /// Collects a scrape, places its readings, and passes them on.
-#[derive(Default)]
 pub(crate) struct Reader {
     scrape: Scrape,
     meanings: BTreeMap<String, Meaning>,
     cards: Cards,
     dialect: Option<Dialect>,
-    is_described: bool,
-    made_stamps: u32,
+    clock: RowClock<()>,
     told: BTreeSet<Subject>,
-    seen: BTreeSet<Metric>,
-    silent: BTreeSet<Metric>,
-    utilised: BTreeSet<GpuId>,
-    cumulative: BTreeSet<String>,
-    without_memory: BTreeSet<Subject>,
-    has_own_shares: bool,
     unknown: UnknownNames,
+    unseen: Unseen,
 }
 
 impl Reader {
+    /// A reader that has seen no sample yet.
+    pub(crate) fn new(run: &ImportRun<'_>) -> Self {
+        Self {
+            scrape: Scrape::default(),
+            meanings: BTreeMap::new(),
+            cards: Cards::default(),
+            dialect: None,
+            clock: RowClock::new(run, None),
+            told: BTreeSet::new(),
+            unknown: UnknownNames::default(),
+            unseen: Unseen::default(),
+        }
+    }
+
     /// Takes one sample; one that comes again ends the scrape before it.
     pub(crate) fn sample(
         &mut self,
@@ -55,10 +62,9 @@ impl Reader {
         self.scrape.note(sample.identity);
         match self.meaning(sample.name) {
             Meaning::Unknown => self.unknown.add(sample.name),
+            Meaning::Cumulative if self.unseen.cumulative.len() >= REMEMBERED_NAMES => {}
             Meaning::Cumulative => {
-                if self.cumulative.len() < REMEMBERED_NAMES {
-                    self.cumulative.insert(sample.name.to_owned());
-                }
+                self.unseen.cumulative.insert(sample.name.to_owned());
             }
             Meaning::CardInfo => {
                 let model = sample.labels.get("name").map(str::to_owned);
@@ -92,7 +98,7 @@ impl Reader {
         run: &mut ImportRun<'_>,
     ) -> Result<(), ImportError> {
         self.end_scrape(run)?;
-        match StampReader::new(run.options.time_zone.clone()).text(stamp) {
+        match self.clock.reader.text(stamp) {
             Ok(at) => self.scrape.at = Some(at),
             Err(found) => run.reject("", "a stamp like 2026-01-31T12:00:00Z", &found),
         }
@@ -131,7 +137,7 @@ impl Reader {
         let value = match value(sample.value) {
             Ok(Some(value)) => value * factor,
             Ok(None) => {
-                self.silent.insert(metric);
+                self.unseen.silent.insert(metric);
                 return;
             }
             Err(found) => return run.reject(sample.name, "a number", &found),
@@ -165,7 +171,7 @@ impl Reader {
             self.scrape.processes.insert((card.clone(), *pid), name.map(str::to_owned));
         }
         let profile = profile(&sample.labels).map(str::to_owned);
-        self.seen.insert(metric);
+        self.unseen.measured.insert(metric);
         self.scrape.rows.push(Row { owner, profile, at: sample.at, metric, value });
     }
 
@@ -178,7 +184,8 @@ impl Reader {
             return Ok(());
         }
         let at = self.stamp(&scrape, run)?;
-        self.describe_source(run)?;
+        let tool = self.dialect.map_or("", tool);
+        run.describe_source(|options| self.clock.origin(options, tool))?;
         let masked = scrape.masked();
         for (card, details) in &scrape.cards {
             if let Some(gpu) = self.cards.gpu(card, &masked, run)? {
@@ -194,7 +201,7 @@ impl Reader {
                 continue;
             };
             if let (Subject::Device { gpu }, Metric::GpuUtilization) = (&place, row.metric) {
-                self.utilised.insert(gpu.clone());
+                self.unseen.utilised.insert(gpu.clone());
             }
             placed.push(Placed { at, place, pod, metric: row.metric, value: row.value });
         }
@@ -210,30 +217,9 @@ impl Reader {
         if scrape.at.is_some() || scrape.rows.iter().all(|it| it.at.is_some()) {
             return Ok(scrape.at);
         }
-        let no_stamps = || ImportError::NoStamps { file: run.file().to_owned() };
-        let start = run.options.start.ok_or_else(no_stamps)?;
-        let offset = match (self.made_stamps, run.options.interval) {
-            (0, _) => 0,
-            (count, Some(interval)) => u64::from(count).saturating_mul(interval.as_micros()),
-            (_, None) => return Err(no_stamps()),
-        };
-        self.made_stamps += 1;
-        Ok(Some(start.plus_micros(i64::try_from(offset).unwrap_or(i64::MAX))))
-    }
-
-    fn describe_source(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        if std::mem::replace(&mut self.is_described, true) {
-            return Ok(());
-        }
-        let is_made = self.made_stamps > 0;
-        let origin = Origin {
-            format: "prometheus-text".to_owned(),
-            tool: self.dialect.map_or("", tool).to_owned(),
-            asked_interval: run.options.interval.filter(|_| is_made),
-            clock: if is_made { "made from --start and --interval" } else { "UTC" }.to_owned(),
-            readings: BTreeMap::new(),
-        };
-        origin.tell(run)
+        let at = self.clock.make(run, (), |_| false)?;
+        self.unseen.made_stamps += 1;
+        Ok(Some(at))
     }
 
     fn name_processes(
@@ -248,7 +234,7 @@ impl Reader {
             let process = ProcessKey { pid: *pid, started: None };
             let subject = Subject::Process { gpu: gpu.clone(), process };
             if !measured.contains(&Owner::Process { card: card.clone(), pid: *pid }) {
-                self.without_memory.insert(subject.clone());
+                self.unseen.without_memory.insert(subject.clone());
             }
             if self.told.insert(subject) {
                 let name = name.clone();
@@ -293,7 +279,7 @@ impl Reader {
 
     fn pass_on(&mut self, placed: Vec<Placed>, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         let settled = settle(placed);
-        self.has_own_shares |= !settled.measured.is_empty();
+        self.unseen.has_own_shares |= !settled.measured.is_empty();
         for (tenant, place) in settled.unmeasured {
             if self.told.insert(tenant.clone()) {
                 let whole = if place.is_device() { "GPU" } else { "MIG instance" };
@@ -301,8 +287,8 @@ impl Reader {
                     "the share of `{tenant}` was not measured: values with its labels are those of \
                      the whole {whole} {place}"
                 );
-                let remedy = "record processes on the node with `cotenant record`, or let \
-                              dcgm-exporter measure pods (KUBERNETES_VIRTUAL_GPUS=true)";
+                let remedy = "record processes on the node with `nvidia-smi pmon -s um -o DT`, or \
+                              let dcgm-exporter measure pods (KUBERNETES_VIRTUAL_GPUS=true)";
                 run.blind_spot(BlindSpotKind::Ambiguous, Some(tenant), None, detail, remedy)?;
             }
         }
@@ -318,71 +304,10 @@ impl Reader {
     pub(crate) fn finish(mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         self.end_scrape(run)?;
         self.unknown.warning().into_iter().for_each(|it| run.warn(it));
-        for (kind, subject, metric, detail, remedy) in self.unseen() {
-            run.blind_spot(kind, subject, metric, detail, remedy)?;
-        }
-        Ok(())
-    }
-
-    fn unseen(&self) -> Vec<Unseen> {
-        let mut unseen: Vec<Unseen> = Vec::new();
-        let mut add = |kind, subject, metric, detail: String, remedy| {
-            unseen.push((kind, subject, metric, detail, remedy));
-        };
-        for metric in self.silent.difference(&self.seen) {
-            let detail = "the exporter names the field and has no value for it".to_owned();
-            add(BlindSpotKind::NotReported, None, Some(*metric), detail, "");
-        }
-        for gpu in self.cards.with_mig().filter(|it| !self.utilised.contains(it)) {
-            let detail = "MIG is on, and then the driver gives no utilisation of the whole GPU";
-            let remedy = "scrape DCGM_FI_PROF_GR_ENGINE_ACTIVE, which every instance has";
-            let subject = Some(Subject::device(gpu));
-            let metric = Some(Metric::GpuUtilization);
-            add(BlindSpotKind::HiddenByMig, subject, metric, detail.to_owned(), remedy);
-        }
-        if self.cards.has_made_numbers() {
-            let detail = "MIG instances carry no GPU_I_ID and were numbered as they appeared";
-            add(
-                BlindSpotKind::Ambiguous,
-                None,
-                None,
-                detail.to_owned(),
-                "scrape with GPU_I_ID labels",
-            );
-        }
-        if !self.without_memory.is_empty() {
-            let count = self.without_memory.len();
-            let detail = format!("{count} processes are named, but not how much memory they use");
-            let remedy = "record on Linux; Windows hides it for cards that drive a display";
-            add(BlindSpotKind::NotReported, None, Some(Metric::FramebufferUsed), detail, remedy);
-        }
-        if self.has_own_shares {
-            let detail = "per-pod utilisation of dcgm-exporter is a mean over the driver's whole \
-                          sample buffer, and a pod without a sample reads 0";
-            let remedy = "record with `cotenant record`, which keeps every sample of a process";
-            let metric = Some(Metric::GpuUtilization);
-            add(BlindSpotKind::TooCoarse, None, metric, detail.to_owned(), remedy);
-        }
-        if !self.cumulative.is_empty() {
-            let count = self.cumulative.len();
-            let detail = format!(
-                "{count} counters and histograms count since the server's start, so a scrape of \
-                 them gives no latency or throughput of a moment"
-            );
-            let remedy = "record with `cotenant record --scrape NAME=URL`, which takes differences";
-            add(BlindSpotKind::NotRecorded, None, Some(Metric::LatencyMean), detail, remedy);
-        }
-        if self.made_stamps > 0 {
-            let count = self.made_stamps;
-            let detail = format!("{count} scrapes carry no stamp; theirs were made from --start");
-            let remedy = "put `# cotenant-scrape-time: 2026-01-31T12:00:00Z` before each scrape";
-            add(BlindSpotKind::ClockAssumed, None, None, detail, remedy);
-        }
-        unseen
+        self.unseen.report(&self.cards, run)?;
+        self.clock.report_assumptions(run)
     }
 }
-
-type Unseen = (BlindSpotKind, Option<Subject>, Option<Metric>, String, &'static str);
 
 /// Reads a value; infinities are no reading.
 fn value(text: &str) -> Result<Option<f64>, String> {

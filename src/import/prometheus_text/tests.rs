@@ -1,23 +1,18 @@
 use super::*;
 use crate::domain::blind_spot::BlindSpotKind;
-use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
+use crate::domain::ident::{GpuId, MigInstanceId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::recording::Recording;
-use crate::domain::time::Timestamp;
 use crate::import::ImportOptions;
 use crate::import::run::ImportSummary;
-use crate::import::testing::{START, read, real_file, with_start};
+use crate::import::testing::{START, every_second, gpu, process, read, real_file, real_files};
 
 fn import_of(text: &str, options: &ImportOptions) -> (ImportSummary, Recording) {
-    read(&PrometheusText, text.as_bytes(), options).unwrap()
+    read(&PrometheusText, text, options).done().unwrap()
 }
 
 fn value(recording: &Recording, subject: &Subject, metric: Metric) -> Option<f64> {
     recording.series(subject, metric)?.values().last().copied()
-}
-
-fn device(name: &str) -> Subject {
-    Subject::device(&GpuId::new(name))
 }
 
 fn instance(gpu: &str, gpu_instance: u32) -> Subject {
@@ -43,8 +38,8 @@ DCGM_FI_DEV_GPU_UTIL{gpu=\"1\",UUID=\"GPU-b\",modelName=\"NVIDIA T4\",Hostname=\
 
 #[test]
 fn a_sample_that_comes_again_begins_the_next_scrape() {
-    let (summary, recording) = import_of(TWO_SCRAPES, &with_start());
-    let series = recording.series(&device("GPU-b"), Metric::GpuUtilization).unwrap();
+    let (summary, recording) = import_of(TWO_SCRAPES, &every_second());
+    let series = recording.series(&gpu("GPU-b"), Metric::GpuUtilization).unwrap();
     assert_eq!(series.values(), [20.0, 21.0]);
     assert_eq!(series.times(), [START, START.plus_micros(1_000_000)]);
     assert_eq!((summary.rows, summary.readings), (4, 4));
@@ -56,7 +51,7 @@ fn a_sample_that_comes_again_begins_the_next_scrape() {
         (Some("n1"), Some("580.1"))
     );
     let source = &recording.outline.sources[0];
-    assert_eq!((source.tool.as_str(), source.file.as_deref()), ("dcgm-exporter", Some("a.txt")));
+    assert_eq!((source.tool.as_str(), source.file.as_deref()), ("dcgm-exporter", Some("log")));
 }
 
 #[test]
@@ -64,7 +59,7 @@ fn a_file_without_stamps_asks_for_them_instead_of_making_them_up() {
     for options in
         [ImportOptions::default(), ImportOptions { start: Some(START), ..ImportOptions::default() }]
     {
-        let error = read(&PrometheusText, TWO_SCRAPES.as_bytes(), &options).unwrap_err();
+        let error = read(&PrometheusText, TWO_SCRAPES, &options).done().unwrap_err();
         assert!(matches!(error, ImportError::NoStamps { .. }), "{error}");
     }
 }
@@ -81,11 +76,44 @@ DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 51
 DCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 52 1767501545000
 ";
     let (_, recording) = import_of(text, &ImportOptions::default());
-    let series = recording.series(&device("gpu0"), Metric::GpuTemperature).unwrap();
+    let series = recording.series(&gpu("gpu0"), Metric::GpuTemperature).unwrap();
     let micros: Vec<i64> = series.times().iter().map(|it| it.as_micros()).collect();
     assert_eq!(micros, [1_767_501_539_000_000, 1_767_501_540_500_000, 1_767_501_545_000_000]);
     assert!(!has_blind_spot(&recording, BlindSpotKind::ClockAssumed, None));
     assert_eq!(recording.outline.sources[0].clock, "UTC");
+}
+
+#[test]
+fn a_dump_that_lists_one_series_after_the_other_is_sorted_without_a_word() {
+    let mut text = String::new();
+    for (name, gpu) in
+        [("DCGM_FI_DEV_GPU_UTIL", 1), ("DCGM_FI_DEV_GPU_UTIL", 0), ("DCGM_FI_DEV_GPU_TEMP", 0)]
+    {
+        for second in [2, 0, 1] {
+            text += &format!("{name}{{gpu=\"{gpu}\"}} {second} {}\n", 1_767_501_545 + second);
+        }
+    }
+    let (summary, recording) = import_of(&text, &ImportOptions::default());
+    for (name, metric) in [
+        ("gpu1", Metric::GpuUtilization),
+        ("gpu0", Metric::GpuUtilization),
+        ("gpu0", Metric::GpuTemperature),
+    ] {
+        let series = recording.series(&gpu(name), metric).unwrap();
+        assert_eq!(series.values(), [0.0, 1.0, 2.0], "{name}");
+    }
+    assert_eq!((summary.readings, summary.rejections.count()), (9, 0));
+    assert!(summary.warnings.is_empty(), "{:?}", summary.warnings);
+    assert!(recording.outline.blind_spots.is_empty());
+}
+
+#[test]
+fn a_remark_whose_stamp_carries_no_zone_is_read_as_utc_and_that_is_told() {
+    let text = "# cotenant-scrape-time: 2026-01-04 04:38:59\nDCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 50\n";
+    let (summary, recording) = import_of(text, &ImportOptions::default());
+    assert_eq!(recording.outline.sources[0].clock, "assumed UTC");
+    assert!(has_blind_spot(&recording, BlindSpotKind::ClockAssumed, None));
+    assert!(summary.warnings[0].contains("--timezone"), "{:?}", summary.warnings);
 }
 
 #[test]
@@ -95,9 +123,9 @@ DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\",UUID=\"GPU-a\"} 0.9
 DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\",UUID=\"GPU-a\",GPU_I_PROFILE=\"1g.5gb\",GPU_I_ID=\"13\"} 0.5
 DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\",UUID=\"GPU-a\",GPU_I_PROFILE=\"2g.10gb\",GPU_I_ID=\"5\"} 0.4
 ";
-    let (_, recording) = import_of(text, &with_start());
+    let (_, recording) = import_of(text, &every_second());
     let active = Metric::GraphicsEngineActive;
-    assert_eq!(value(&recording, &device("GPU-a"), active), Some(0.9));
+    assert_eq!(value(&recording, &gpu("GPU-a"), active), Some(0.9));
     assert_eq!(value(&recording, &instance("GPU-a", 13), active), Some(0.5));
     assert_eq!(value(&recording, &instance("GPU-a", 5), active), Some(0.4));
     assert_eq!(recording.outline.mig_instances[0].profile.as_deref(), Some("1g.5gb"));
@@ -108,7 +136,7 @@ DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu=\"0\",UUID=\"GPU-a\",GPU_I_PROFILE=\"2g.10gb\"
 #[test]
 fn a_sentinel_is_a_gap_and_is_told() {
     let text = "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} 139\nDCGM_FI_DEV_MEMORY_TEMP{gpu=\"0\"} 9223372036854775794\nDCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} NaN\n";
-    let (summary, recording) = import_of(text, &with_start());
+    let (summary, recording) = import_of(text, &every_second());
     assert_eq!((summary.readings, summary.rejections.count()), (1, 0));
     let missing = Some(Metric::MemoryTemperature);
     assert!(has_blind_spot(&recording, BlindSpotKind::NotReported, missing));
@@ -122,16 +150,16 @@ DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",UUID=\"GPU-a\",pod=\"p\",namespace=\"n\",containe
 DCGM_FI_DEV_GPU_UTIL{gpu=\"0\",UUID=\"GPU-a\",pod=\"q\",namespace=\"n\",container=\"c\"} 20
 DCGM_FI_DEV_GPU_UTIL{gpu=\"1\",UUID=\"GPU-b\",pod=\"r\",namespace=\"n\",container=\"c\"} 70
 ";
-    let (_, recording) = import_of(text, &with_start());
+    let (_, recording) = import_of(text, &every_second());
     let tenant = |gpu: &str, name: &str| Subject::Tenant {
         gpu: Some(GpuId::new(gpu)),
         tenant: TenantId::new(name),
     };
     let util = Metric::GpuUtilization;
-    assert_eq!(value(&recording, &device("GPU-a"), util), Some(80.0));
+    assert_eq!(value(&recording, &gpu("GPU-a"), util), Some(80.0));
     assert_eq!(value(&recording, &tenant("GPU-a", "n/p/c"), util), Some(60.0));
     assert_eq!(value(&recording, &tenant("GPU-a", "n/q/c"), util), Some(20.0));
-    assert_eq!(value(&recording, &device("GPU-b"), util), Some(70.0));
+    assert_eq!(value(&recording, &gpu("GPU-b"), util), Some(70.0));
     assert_eq!(value(&recording, &tenant("GPU-b", "n/r/c"), util), None);
     let spot = recording.outline.blind_spots.iter().find(|it| it.kind == BlindSpotKind::Ambiguous);
     assert_eq!(spot.unwrap().subject, Some(tenant("GPU-b", "n/r/c")));
@@ -146,13 +174,11 @@ nvidia_smi_compute_app_used_memory_bytes{pid=\"7\",process_name=\"C:\\\\a b\\\\x
 nvidia_smi_utilization_gpu_ratio{uuid=\"00000000-0000-0000-0000-000000000000\"} 0.08
 nvidia_smi_clocks_current_sm_clock_hz{uuid=\"00000000-0000-0000-0000-000000000000\"} 1.98e+09
 ";
-    let (_, recording) = import_of(text, &with_start());
-    let gpu = device("gpu2");
-    assert_eq!(value(&recording, &gpu, Metric::GpuUtilization), Some(8.0));
-    assert_eq!(value(&recording, &gpu, Metric::SmClock), Some(1980.0));
-    let process = ProcessKey { pid: 7, started: None };
-    let subject = Subject::Process { gpu: GpuId::new("gpu2"), process };
-    assert_eq!(value(&recording, &subject, Metric::FramebufferUsed), Some(2.5e9));
+    let (_, recording) = import_of(text, &every_second());
+    let device = gpu("gpu2");
+    assert_eq!(value(&recording, &device, Metric::GpuUtilization), Some(8.0));
+    assert_eq!(value(&recording, &device, Metric::SmClock), Some(1980.0));
+    assert_eq!(value(&recording, &process("gpu2", 7), Metric::FramebufferUsed), Some(2.5e9));
     assert_eq!(recording.outline.processes[0].name.as_deref(), Some(r"C:\a b\x.exe"));
     assert_eq!(recording.outline.devices[0].model.as_deref(), Some("NVIDIA H100"));
     assert_eq!(recording.outline.devices[0].index, Some(2));
@@ -165,7 +191,7 @@ nvidia_smi_gpu_info{index=\"0\",uuid=\"00000000-0000-0000-0000-000000000000\"} 1
 nvidia_smi_gpu_info{index=\"1\",uuid=\"00000000-0000-0000-0000-000000000000\"} 1
 nvidia_smi_pstate{uuid=\"00000000-0000-0000-0000-000000000000\"} 1
 ";
-    let error = read(&PrometheusText, text.as_bytes(), &with_start()).unwrap_err();
+    let error = read(&PrometheusText, text, &every_second()).done().unwrap_err();
     assert!(matches!(error, ImportError::AmbiguousGpu { .. }), "{error}");
 }
 
@@ -179,7 +205,7 @@ vllm:kv_cache_usage_perc{engine=\"0\",model_name=\"facebook/opt-125m\"} 0.25
 vllm:e2e_request_latency_seconds_bucket{le=\"+Inf\",model_name=\"facebook/opt-125m\"} 1.0
 vllm:e2e_request_latency_seconds_sum{model_name=\"facebook/opt-125m\"} 0.5
 ";
-    let (summary, recording) = import_of(text, &with_start());
+    let (summary, recording) = import_of(text, &every_second());
     let model = |name: &str| Subject::Tenant { gpu: None, tenant: TenantId::new(name) };
     let running = Metric::RequestsRunning;
     assert_eq!(value(&recording, &model("facebook/opt-125m"), running), Some(3.0));
@@ -199,7 +225,7 @@ DCGM_FI_DEV_MEM_CLOCK 405
 go_goroutines 7
 go_threads 8
 ";
-    let (summary, _) = import_of(text, &with_start());
+    let (summary, _) = import_of(text, &every_second());
     let places: Vec<(u64, &str)> =
         summary.rejections.first().iter().map(|it| (it.line, it.column.as_str())).collect();
     assert_eq!(places[..2], [(2, ""), (3, "DCGM_FI_DEV_GPU_TEMP")]);
@@ -230,7 +256,7 @@ fn real_scrapes_of_dcgm_exporter_are_read_without_a_rejection() {
         ("rtx4000ada_pod_labels.prom", 1, 11),
     ] {
         let Some(bytes) = real_file(&format!("dcgm-exporter-text/{name}")) else { continue };
-        let (summary, recording) = read(&PrometheusText, &bytes, &with_start()).unwrap();
+        let (summary, recording) = read(&PrometheusText, &bytes, &every_second()).done().unwrap();
         assert_eq!(PrometheusText.recognise(&bytes), Likeness::Sure);
         assert_eq!((summary.rows, summary.readings), (rows, readings), "{name} {summary:?}");
         assert_eq!(summary.rejections.count(), 0, "{name}");
@@ -241,28 +267,25 @@ fn real_scrapes_of_dcgm_exporter_are_read_without_a_rejection() {
 #[test]
 fn the_real_mig_scrape_keeps_card_and_instance_apart() {
     let Some(bytes) = real_file("dcgm-exporter-text/a100_mig_1g5gb_load.prom") else { return };
-    let (_, recording) = read(&PrometheusText, &bytes, &with_start()).unwrap();
-    let gpu = "GPU-34319582-d595-d1c7-d1d2-179bcfa61660";
-    assert_eq!(value(&recording, &device(gpu), Metric::DramActive), Some(0.690789));
-    assert_eq!(value(&recording, &instance(gpu, 13), Metric::DramActive), Some(0.800339));
-    assert_eq!(value(&recording, &device(gpu), Metric::Power), Some(409_692.0));
+    let (_, recording) = read(&PrometheusText, &bytes, &every_second()).done().unwrap();
+    let uuid = "GPU-34319582-d595-d1c7-d1d2-179bcfa61660";
+    assert_eq!(value(&recording, &gpu(uuid), Metric::DramActive), Some(0.690789));
+    assert_eq!(value(&recording, &instance(uuid, 13), Metric::DramActive), Some(0.800339));
+    assert_eq!(value(&recording, &gpu(uuid), Metric::Power), Some(409_692.0));
 }
 
 #[test]
 fn every_real_scrape_of_nvidia_gpu_exporter_and_vllm_is_read_without_a_rejection() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let Ok(entries) = std::fs::read_dir(folder.join("smi-captures/metrics")) else {
-        println!("skipped: no captures of nvidia_gpu_exporter");
-        return;
-    };
-    let captures = entries.map(|it| it.unwrap().path());
-    for path in captures.chain([folder.join("vllm-metrics-text/vllm_metrics_subset.prom")]) {
-        let bytes = std::fs::read(&path).unwrap();
-        let (summary, recording) = read(&PrometheusText, &bytes, &with_start()).unwrap();
+    let captures = real_files("smi-captures/metrics").into_iter();
+    for name in captures.chain(["vllm-metrics-text/vllm_metrics_subset.prom".to_owned()]) {
+        let Some(bytes) = real_file(&name) else { continue };
+        let (summary, recording) = read(&PrometheusText, &bytes, &every_second()).done().unwrap();
         let subjects = recording.outline.subjects.len();
-        let (rows, readings) = (summary.rows, summary.readings);
-        println!("{}: {subjects} subjects, {rows} rows, {readings} readings", path.display());
-        assert_eq!(summary.rejections.count(), 0, "{}: {:?}", path.display(), summary.rejections);
+        println!(
+            "{name}: {subjects} subjects, {} rows, {} readings",
+            summary.rows, summary.readings
+        );
+        assert_eq!(summary.rejections.count(), 0, "{name}: {:?}", summary.rejections);
         assert!(summary.readings >= 3);
     }
 }
@@ -278,13 +301,14 @@ fn a_reader_that_fails_leaves_what_was_read_before() {
     let text: &[u8] = b"DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} 139\n";
     let mut input = std::io::BufReader::new(std::io::Read::chain(text, Broken));
     let mut sink = crate::domain::collector::Collector::new();
-    let options = with_start();
+    let options = every_second();
     let source = crate::domain::source::SourceId(0);
-    let error =
-        crate::import::import(&PrometheusText, &mut input, "a", &options, source, &mut sink);
-    assert_eq!(error.unwrap_err().to_string(), "a:2: cannot read");
-    assert_eq!(
-        sink.into_recording().outline.span.unwrap().from(),
-        Timestamp::from_micros(START.as_micros())
-    );
+    let summary =
+        crate::import::import(&PrometheusText, &mut input, "a", &options, source, &mut sink)
+            .unwrap();
+    assert_eq!(summary.rows, 1);
+    assert!(summary.warnings[0].starts_with("a:2: cannot read"), "{:?}", summary.warnings);
+    let recording = sink.into_recording();
+    assert!(has_blind_spot(&recording, BlindSpotKind::Gap, None));
+    assert_eq!(recording.outline.span.unwrap().from(), START);
 }

@@ -74,6 +74,26 @@ pub struct Silence {
     pub remedy: String,
 }
 
+impl Silence {
+    /// A column without any reading, for which there is no explanation.
+    pub fn unexplained(metric: Metric) -> Self {
+        Self {
+            kind: BlindSpotKind::NotReported,
+            detail: format!("{}: the column is there but never has a reading", metric.spec().label),
+            remedy: String::new(),
+        }
+    }
+
+    /// A field that MIG takes from the whole GPU; `sign` says by what it shows.
+    pub fn hidden_by_mig(metric: Metric, sign: &str) -> Self {
+        Self {
+            kind: BlindSpotKind::HiddenByMig,
+            detail: format!("{}: {sign}", metric.spec().label),
+            remedy: "record the instances: dcgmi dmon -e 1001,1002,1005".to_owned(),
+        }
+    }
+}
+
 /// All subjects of a file, with what they answered.
 #[derive(Debug, Default)]
 pub struct Seen {
@@ -96,9 +116,12 @@ impl Seen {
             self.subjects.insert(subject.clone(), Answers::default());
         }
         if let Some(answers) = self.subjects.get_mut(subject) {
-            if answers.last.is_some_and(|it| at < it) {
-                let found = format!("{} µs", at.as_micros());
-                run.reject("timestamp", "a stamp that is not before the last one", &found);
+            if let Some(last) = answers.last.filter(|it| at < *it) {
+                let expected = format!(
+                    "a stamp that is not before the last one of {subject}, {} (sort the rows by time, or split the file here and import both parts)",
+                    printed(last)
+                );
+                run.reject("timestamp", &expected, &printed(at));
                 return Ok(());
             }
             answers.last = Some(at);
@@ -131,6 +154,12 @@ impl Seen {
     }
 }
 
+/// A stamp as people read it, in UTC.
+fn printed(at: Timestamp) -> String {
+    let instant = jiff::Timestamp::from_microsecond(at.as_micros());
+    instant.map_or_else(|_| format!("{} µs", at.as_micros()), |it| it.to_string())
+}
+
 /// Whether MIG takes this field from the whole GPU: the driver counts no engine's utilisation then.
 pub fn is_hidden_by_mig(metric: Metric) -> bool {
     matches!(
@@ -147,10 +176,9 @@ pub fn is_hidden_by_mig(metric: Metric) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collector::Collector;
     use crate::domain::ident::GpuId;
-    use crate::domain::source::SourceId;
     use crate::import::ImportOptions;
+    use crate::import::testing::{START, in_run};
 
     #[test]
     fn a_set_has_room_for_every_metric() {
@@ -161,16 +189,15 @@ mod tests {
 
     #[test]
     fn a_row_that_goes_back_in_time_is_rejected_and_counted() {
-        let options = ImportOptions::default();
-        let mut sink = Collector::new();
-        let mut run = ImportRun::new("test", "a.csv", &options, SourceId(0), &mut sink);
-        let gpu = Subject::device(&GpuId::from_index(0));
         let mut seen = Seen::default();
-        for micros in [10, 20, 15] {
-            let readings = [(Metric::Power, 1.0)];
-            let at = Timestamp::from_micros(micros);
-            seen.row(&mut run, at, &gpu, MetricSet::default(), &readings).unwrap();
-        }
-        assert_eq!((run.rows(), run.rejection_count()), (2, 1));
+        in_run(&ImportOptions::default(), |run| {
+            for (gpu, seconds) in [("gpu0", 10), ("gpu0", 20), ("gpu1", 15), ("gpu0", 15)] {
+                let readings = [(Metric::Power, 1.0)];
+                let at = START.plus_micros(seconds * 1_000_000);
+                let subject = Subject::device(&GpuId::new(gpu));
+                seen.row(run, at, &subject, MetricSet::default(), &readings).unwrap();
+            }
+            assert_eq!((run.rows(), run.rejection_count()), (3, 1));
+        });
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::metric::{Dialect, Metric};
-use crate::import::cells::{factor_to, is_missing, number, printed_unit};
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
-use crate::import::seen::MetricSet;
-use crate::import::smi_csv::Header;
+use crate::import::run::seen::MetricSet;
+use crate::import::smi::csv::Header;
+use crate::import::text::cells::{factor_to, is_missing, number, printed_unit};
 
 /// Single clock event reasons and their bit in NVML's mask.
 const REASONS: &[(&str, u64)] = &[

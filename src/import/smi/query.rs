@@ -1,19 +1,17 @@
 //! `nvidia-smi --query-gpu=… --format=csv`, in every header dialect.
 
-use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, Subject};
-use crate::domain::metric::Metric;
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
-use crate::import::clock::{MADE, Ticks, report_assumptions, report_made_stamps};
 use crate::import::error::ImportError;
-use crate::import::lines::{Lines, head_lines};
 use crate::import::run::ImportRun;
-use crate::import::seen::{Seen, Silence, is_hidden_by_mig};
-use crate::import::smi_csv::{GpuColumns, Header, begins_with_stamp, split, unnamed_gpu};
-use crate::import::smi_fields::SmiFields;
-use crate::import::stamp::StampReader;
-use crate::import::unnamed_gpu::{UnnamedGpu, report_assumed_gpu, several_gpus};
+use crate::import::run::origin::Origin;
+use crate::import::run::seen::{Seen, Silence, is_hidden_by_mig};
+use crate::import::smi::csv::{GpuColumns, Header, begins_with_stamp, split};
+use crate::import::smi::fields::SmiFields;
+use crate::import::smi::unnamed_gpu::{UnnamedGpu, report_assumed_gpu, several_gpus};
+use crate::import::text::clock::RowClock;
+use crate::import::text::lines::{Lines, head_lines};
 use crate::import::{Importer, Likeness};
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -51,7 +49,7 @@ impl Importer for SmiQuery {
         let mut file = QueryFile::new(run);
         let mut lines = Lines::new(input);
         while let Some(line) = lines.next(run)? {
-            file.line(run, line)?;
+            file.line(run, &line)?;
         }
         file.finish(run)
     }
@@ -97,30 +95,21 @@ impl Layout {
 struct QueryFile {
     layout: Option<Layout>,
     first_line: Option<String>,
-    reader: StampReader,
-    ticks: Ticks<GpuId>,
-    has_made_stamps: bool,
-    unnamed: UnnamedGpu,
-    unnamed_rows: u64,
-    is_mig: BTreeMap<GpuId, bool>,
-    seen: Seen,
+    rows: Rows,
 }
 
 impl QueryFile {
     fn new(run: &mut ImportRun<'_>) -> Self {
-        let fields = run.options.fields.as_deref().unwrap_or_default();
-        let header = Header::of(fields.iter().map(String::as_str));
-        Self {
-            layout: (!header.is_empty()).then(|| Layout::new(run, &header, "")),
-            first_line: None,
-            reader: StampReader::new(run.options.time_zone.clone()),
-            ticks: Ticks::default(),
-            has_made_stamps: false,
+        let header = Header::given(run);
+        let rows = Rows {
+            clock: RowClock::new(run, None),
             unnamed: UnnamedGpu::default(),
             unnamed_rows: 0,
             is_mig: BTreeMap::new(),
             seen: Seen::default(),
-        }
+        };
+        let layout = (!header.is_empty()).then(|| Layout::new(run, &header, ""));
+        Self { layout, first_line: None, rows }
     }
 
     fn line(&mut self, run: &mut ImportRun<'_>, line: &str) -> Result<(), ImportError> {
@@ -133,16 +122,17 @@ impl QueryFile {
         let may_be_header =
             line.starts_with(|it: char| it.is_ascii_alphabetic() || ",\" ".contains(it));
         if may_be_header && header_likeness(line) != Likeness::No {
-            return self.header(run, line);
+            self.header(run, line);
+            return Ok(());
         }
         let Some(layout) = &self.layout else {
-            return self.before_header(run, line);
+            return before_header(run, line);
         };
         let cells = split(line);
         let is_row =
             cells.len() >= layout.width && cells[layout.width..].iter().all(|it| it.is_empty());
         match is_row {
-            true => self.row(run, line, &cells),
+            true => self.rows.row(run, layout, line, &cells),
             false => {
                 run.reject("", &format!("{} cells", layout.width), line);
                 Ok(())
@@ -151,92 +141,64 @@ impl QueryFile {
     }
 
     /// A header, the first one or a later one with other columns; a field list from the user wins.
-    fn header(&mut self, run: &mut ImportRun<'_>, line: &str) -> Result<(), ImportError> {
+    fn header(&mut self, run: &mut ImportRun<'_>, line: &str) {
         if run.options.fields.is_none() {
             self.layout = Some(Layout::new(run, &Header::parse(line), line));
         }
-        Ok(())
     }
 
-    /// A line before any header: a process id, a banner, or rows that never had a header.
-    fn before_header(&self, run: &mut ImportRun<'_>, line: &str) -> Result<(), ImportError> {
-        if begins_with_stamp(line) || run.line > LINES_BEFORE_HEADER {
+    fn finish(self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        if let (None, Some(line)) = (&self.layout, &self.first_line) {
             return Err(no_header(run, line));
         }
-        run.reject("", "the header of --query-gpu", line);
-        Ok(())
+        self.rows.finish(run, self.layout.as_ref())
     }
+}
 
+/// A line before any header: a process id, a banner, or rows that never had a header.
+fn before_header(run: &mut ImportRun<'_>, line: &str) -> Result<(), ImportError> {
+    if begins_with_stamp(line) || run.line > LINES_BEFORE_HEADER {
+        return Err(no_header(run, line));
+    }
+    run.reject("", "the header of --query-gpu", line);
+    Ok(())
+}
+
+/// The rows of a file, whatever their header.
+struct Rows {
+    clock: RowClock<GpuId>,
+    unnamed: UnnamedGpu,
+    unnamed_rows: u64,
+    is_mig: BTreeMap<GpuId, bool>,
+    seen: Seen,
+}
+
+impl Rows {
     fn row(
         &mut self,
         run: &mut ImportRun<'_>,
+        layout: &Layout,
         line: &str,
         cells: &[&str],
     ) -> Result<(), ImportError> {
-        let Some(layout) = &self.layout else {
-            return Ok(());
-        };
         let stamp = layout.stamp.map(|it| cells[it]);
-        let at = match stamp.map(|it| self.reader.text(it)) {
-            Some(Err(found)) => {
-                run.reject("timestamp", "a time stamp", &found);
-                return Ok(());
-            }
-            Some(Ok(at)) => Some(at),
-            None => None,
-        };
-        let named = layout.gpu.gpu(cells);
-        let is_named = named.is_some();
-        let gpu = named.unwrap_or_else(|| unnamed_gpu(run));
-        if !is_named && run.options.gpu.is_none() {
-            self.unnamed_row(run, at, stamp.unwrap_or_default(), line, cells)?;
+        let at = stamp.and_then(|it| self.clock.read(run, "timestamp", it));
+        if stamp.is_some() && at.is_none() {
+            return Ok(());
+        }
+        let (gpu, is_assumed) = layout.gpu.gpu_or_assumed(run, cells);
+        if is_assumed {
+            let count = layout.gpu.count(cells).unwrap_or(1);
+            self.check_unnamed(run, count, at.zip(stamp), line)?;
         }
         let at = match at {
             Some(at) => at,
-            None => {
-                self.has_made_stamps = true;
-                self.ticks.stamp(run, gpu.clone(), false)?
-            }
+            None => self.clock.make(run, gpu.clone(), |_| false)?,
         };
-        self.give(run, at, gpu, cells)
-    }
-
-    /// A row that names no GPU, while the user named none either.
-    fn unnamed_row(
-        &mut self,
-        run: &ImportRun<'_>,
-        at: Option<Timestamp>,
-        stamp: &str,
-        line: &str,
-        cells: &[&str],
-    ) -> Result<(), ImportError> {
-        self.unnamed_rows += 1;
-        let count = self.layout.as_ref().and_then(|it| it.gpu.count(cells)).unwrap_or(1);
-        match at {
-            _ if count > 1 => Err(several_gpus(run.file(), run.line, count as usize, stamp)),
-            Some(at) => self.unnamed.row(run, at, stamp, line),
-            None if self.unnamed_rows > 1 => {
-                Err(several_gpus(run.file(), run.line, 2, "none at all"))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn give(
-        &mut self,
-        run: &mut ImportRun<'_>,
-        at: Timestamp,
-        gpu: GpuId,
-        cells: &[&str],
-    ) -> Result<(), ImportError> {
-        let Some(layout) = &self.layout else {
-            return Ok(());
-        };
-        let (clock, asked) = match layout.stamp {
-            Some(_) => (self.reader.clock(), None),
-            None => (MADE.to_owned(), run.options.interval),
-        };
-        run.describe_source("nvidia-smi", layout.gpu.driver(cells), asked, &clock)?;
+        run.describe_source(|options| {
+            let tool_version = layout.gpu.driver(cells).map(str::to_owned);
+            Origin { tool_version, ..self.clock.origin(options, "nvidia-smi") }
+        })?;
         if !self.is_mig.contains_key(&gpu) {
             let device = layout.gpu.device(&gpu, cells);
             self.is_mig.insert(gpu.clone(), device.is_mig == Some(true));
@@ -247,43 +209,50 @@ impl QueryFile {
         self.seen.row(run, at, &subject, layout.fields.asked(), &readings)
     }
 
-    fn finish(self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        if let (None, Some(line)) = (&self.layout, &self.first_line) {
-            return Err(no_header(run, line));
-        }
-        let gpu = unnamed_gpu(run);
-        if self.has_made_stamps {
-            if self.unnamed_rows > 0 {
-                report_assumed_gpu(run, &gpu)?;
+    /// Takes notice of a row that names no GPU, of the `count` on its host, with its stamp.
+    ///
+    /// Errors: several GPUs are proven.
+    fn check_unnamed(
+        &mut self,
+        run: &ImportRun<'_>,
+        count: u32,
+        stamp: Option<(Timestamp, &str)>,
+        line: &str,
+    ) -> Result<(), ImportError> {
+        self.unnamed_rows += 1;
+        match stamp {
+            _ if count > 1 => {
+                let stamp = stamp.map_or("", |it| it.1);
+                Err(several_gpus(run.file(), run.line, count as usize, stamp))
             }
-            report_made_stamps(run, "a GPU that returns", "record the field `timestamp` too")?;
-        } else {
-            self.unnamed.finish(run, &gpu)?;
+            Some((at, stamp)) => self.unnamed.row(run, at, stamp, line),
+            None if self.unnamed_rows > 1 => {
+                Err(several_gpus(run.file(), run.line, 2, "none at all"))
+            }
+            None => Ok(()),
         }
-        report_assumptions(run, &self.reader)?;
-        if let Some(layout) = &self.layout {
+    }
+
+    fn finish(self, run: &mut ImportRun<'_>, layout: Option<&Layout>) -> Result<(), ImportError> {
+        if !self.clock.has_made() {
+            self.unnamed.finish(run)?;
+        } else if self.unnamed_rows > 0 {
+            report_assumed_gpu(run)?;
+        }
+        self.clock.finish(run, "a GPU that returns", "record the field `timestamp` too")?;
+        if let Some(layout) = layout {
             layout.fields.report_partial_mask(run)?;
         }
         self.seen.report_silence(run, |subject, metric| {
             let is_mig = subject.gpu().and_then(|it| self.is_mig.get(it)) == Some(&true);
-            silence(metric, is_mig)
+            match is_mig && is_hidden_by_mig(metric) {
+                true => Silence::hidden_by_mig(
+                    metric,
+                    "nvidia-smi has no reading for a GPU in MIG mode",
+                ),
+                false => Silence::unexplained(metric),
+            }
         })
-    }
-}
-
-fn silence(metric: Metric, is_mig: bool) -> Silence {
-    let label = metric.spec().label;
-    if is_mig && is_hidden_by_mig(metric) {
-        return Silence {
-            kind: BlindSpotKind::HiddenByMig,
-            detail: format!("{label}: nvidia-smi has no reading for a GPU in MIG mode"),
-            remedy: "record the instances: dcgmi dmon -e 1001,1002,1005".to_owned(),
-        };
-    }
-    Silence {
-        kind: BlindSpotKind::NotReported,
-        detail: format!("{label}: the column is there but never has a reading"),
-        remedy: String::new(),
     }
 }
 
@@ -295,9 +264,10 @@ fn no_header(run: &ImportRun<'_>, found: &str) -> ImportError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::metric::Metric;
     use crate::domain::time::SampleInterval;
     use crate::import::ImportOptions;
-    use crate::import::text_testing::{Outcome, every_second, gpu, read};
+    use crate::import::testing::{Outcome, every_second, gpu, read};
 
     fn import(text: &str) -> Outcome {
         read(&SmiQuery, text, &ImportOptions::default())
@@ -502,6 +472,19 @@ mod tests {
         assert_eq!(it.values(&gpu("gpu0"), Metric::FramebufferUsed), [5.0 * MIB]);
         assert_eq!(it.summary().rejections.count(), 4);
         assert!(it.blind_spots().contains(&"Rejected all all".to_owned()));
+    }
+
+    #[test]
+    fn a_row_that_goes_back_in_time_is_rejected_with_what_to_do() {
+        let text = "index,timestamp,utilization.gpu [%]\n0,2026/01/01 00:00:02.000,5 %\n1,2026/01/01 00:00:01.000,6 %\n0,2026/01/01 00:00:01.500,7 %\n";
+        let it = import(text);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::GpuUtilization), [5.0]);
+        assert_eq!(it.values(&gpu("gpu1"), Metric::GpuUtilization), [6.0]);
+        let rejected = it.summary().rejections.first()[0].to_string();
+        assert_eq!(
+            rejected,
+            "log:4: column `timestamp`: expected a stamp that is not before the last one of gpu0, 2026-01-01T00:00:02Z (sort the rows by time, or split the file here and import both parts), found `2026-01-01T00:00:01.5Z`"
+        );
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use crate::domain::ident::GpuId;
 use crate::domain::metric::{Dialect, Metric};
 use crate::domain::outline::Device;
-use crate::import::cells::{heading, is_missing};
+use crate::import::gpu_names::{driver_uuid, given, is_mask};
 use crate::import::run::ImportRun;
+use crate::import::text::cells::{heading, is_missing};
 
 /// What to do when rows do not say which GPU they are about.
 pub const NAME_THE_GPU: &str = "record with --query-gpu=index,uuid,timestamp,… or, if all rows are about one GPU, name it: --gpu NAME";
@@ -87,6 +88,11 @@ impl Header {
         Self { names, units }
     }
 
+    /// The header that the user gave for a file without one; empty when none was given.
+    pub fn given(run: &ImportRun<'_>) -> Self {
+        Self::of(run.options.fields.iter().flatten().map(String::as_str))
+    }
+
     /// Number of columns.
     pub fn len(&self) -> usize {
         self.names.len()
@@ -164,13 +170,21 @@ impl GpuColumns {
 
     /// The GPU that a row names: by UUID, or else by index, bus id or serial number.
     ///
-    /// `None` when it names none; an UUID or serial number of zeros is a mask, not a name.
+    /// `None` when it names none: a masked UUID or serial number is no name.
     pub fn gpu(&self, cells: &[&str]) -> Option<GpuId> {
-        let uuid = cell(cells, self.uuid).filter(|it| is_name(it));
+        let uuid = cell(cells, self.uuid).and_then(driver_uuid);
         let by_index = || self.index(cells).map(GpuId::from_index);
         let by_bus = || cell(cells, self.bus).map(GpuId::new);
-        let by_serial = || cell(cells, self.serial).filter(|it| is_name(it)).map(GpuId::new);
+        let by_serial = || cell(cells, self.serial).filter(|it| !is_mask(it)).map(GpuId::new);
         uuid.map(GpuId::new).or_else(by_index).or_else(by_bus).or_else(by_serial)
+    }
+
+    /// The GPU of a row, and whether it is only assumed, because neither the row nor the user names one.
+    pub fn gpu_or_assumed(&self, run: &ImportRun<'_>, cells: &[&str]) -> (GpuId, bool) {
+        match self.gpu(cells) {
+            Some(gpu) => (gpu, false),
+            None => (unnamed_gpu(run), run.options.gpu.is_none()),
+        }
     }
 
     /// How many GPUs the host has.
@@ -207,16 +221,9 @@ pub fn cell<'a>(cells: &[&'a str], column: Option<usize>) -> Option<&'a str> {
     cells.get(column?).copied().filter(|it| !is_missing(it))
 }
 
-/// Whether an UUID or serial number is one, and not masked with zeros or letters that stand for digits.
-fn is_name(text: &str) -> bool {
-    let digits = text.strip_prefix("GPU-").or_else(|| text.strip_prefix("MIG-")).unwrap_or(text);
-    digits.bytes().any(|it| it.is_ascii_hexdigit() && it != b'0')
-        && digits.bytes().all(|it| it.is_ascii_hexdigit() || it == b'-' || it == b'/')
-}
-
 /// The GPU of rows that name none: as the user said, or `gpu0`.
 pub fn unnamed_gpu(run: &ImportRun<'_>) -> GpuId {
-    run.options.gpu.as_ref().map_or_else(|| GpuId::from_index(0), |it| GpuId::new(it.as_str()))
+    run.options.gpu.as_deref().map_or_else(|| GpuId::from_index(0), given)
 }
 
 #[cfg(test)]

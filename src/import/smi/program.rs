@@ -1,6 +1,37 @@
 //! Names of programs without their folders and arguments, which may hold secrets.
 
-use crate::import::cells::is_missing;
+use crate::domain::ident::{GpuId, ProcessKey};
+use crate::domain::outline::Process;
+use crate::domain::sink::Fact;
+use crate::import::error::ImportError;
+use crate::import::run::ImportRun;
+use crate::import::text::cells::is_missing;
+use std::collections::BTreeMap;
+
+/// The programs behind the process ids of a file.
+#[derive(Debug, Default)]
+pub struct Programs {
+    told: BTreeMap<(GpuId, u32), Option<String>>,
+}
+
+impl Programs {
+    /// Describes a process when it is new, and again when its id was given to another program.
+    pub fn tell(
+        &mut self,
+        run: &mut ImportRun<'_>,
+        gpu: &GpuId,
+        pid: u32,
+        name: Option<String>,
+    ) -> Result<(), ImportError> {
+        let key = (gpu.clone(), pid);
+        if self.told.get(&key) == Some(&name) {
+            return Ok(());
+        }
+        self.told.insert(key, name.clone());
+        let process = ProcessKey { pid, started: None };
+        run.fact(Fact::Process(Process { gpu: gpu.clone(), process, name, tenant: None }))
+    }
+}
 
 /// The bare name of the program that a command line or path starts.
 ///

@@ -4,11 +4,11 @@
 //! different rows with one stamp, or steps that come in bursts, prove that there are several GPUs.
 
 use crate::domain::blind_spot::BlindSpotKind;
-use crate::domain::ident::{GpuId, Subject};
+use crate::domain::ident::Subject;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
-use crate::import::smi_csv::NAME_THE_GPU;
+use crate::import::smi::csv::{NAME_THE_GPU, unnamed_gpu};
 
 /// Steps that are looked at for bursts; later ones are checked for equal stamps only.
 const STEPS: usize = 64;
@@ -72,7 +72,7 @@ impl UnnamedGpu {
     /// Sums up at the end: all rows were taken for one GPU, which the recording should know.
     ///
     /// Errors: several GPUs are proven.
-    pub fn finish(&self, run: &mut ImportRun<'_>, gpu: &GpuId) -> Result<(), ImportError> {
+    pub fn finish(&self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         if self.rows == 0 {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl UnnamedGpu {
         if self.repeats * STUTTER >= self.rows {
             return Err(self.error(run, self.same_stamp.max(2), ""));
         }
-        report_assumed_gpu(run, gpu)
+        report_assumed_gpu(run)
     }
 
     fn check(&self, run: &ImportRun<'_>) -> Result<(), ImportError> {
@@ -124,36 +124,33 @@ pub fn several_gpus(file: &str, line: u64, rows: usize, stamp: &str) -> ImportEr
 }
 
 /// Tells the user, and the recording, that rows without a name were taken for one GPU.
-pub fn report_assumed_gpu(run: &mut ImportRun<'_>, gpu: &GpuId) -> Result<(), ImportError> {
+pub fn report_assumed_gpu(run: &mut ImportRun<'_>) -> Result<(), ImportError> {
     if run.options.gpu.is_some() {
         return Ok(());
     }
+    let gpu = unnamed_gpu(run);
     let detail = format!("no column names the GPU; all rows were taken for one, {gpu}");
     run.warn(format!("{detail}; {NAME_THE_GPU}"));
-    let subject = Some(Subject::device(gpu));
+    let subject = Some(Subject::device(&gpu));
     run.blind_spot(BlindSpotKind::Ambiguous, subject, None, detail, NAME_THE_GPU)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::collector::Collector;
-    use crate::domain::source::SourceId;
     use crate::import::ImportOptions;
+    use crate::import::testing::in_run;
 
     fn judge(rows: &[(i64, &str)]) -> Result<(), String> {
-        let options = ImportOptions::default();
-        let mut sink = Collector::new();
-        let mut run = ImportRun::new("test", "a.csv", &options, SourceId(0), &mut sink);
         let mut unnamed = UnnamedGpu::default();
-        let mut all = || {
+        let judged = in_run(&ImportOptions::default(), |run| {
             for (millis, line) in rows {
                 let at = Timestamp::from_micros(millis * 1000);
-                unnamed.row(&run, at, &format!("{millis} ms"), line)?;
+                unnamed.row(run, at, &format!("{millis} ms"), line)?;
             }
-            unnamed.finish(&mut run, &GpuId::from_index(0))
-        };
-        all().map_err(|it| it.to_string())
+            unnamed.finish(run)
+        });
+        judged.map_err(|it| it.to_string())
     }
 
     #[test]
@@ -165,7 +162,7 @@ mod tests {
     #[test]
     fn different_rows_with_one_stamp_are_several_gpus_and_are_counted() {
         let error = judge(&[(0, "a"), (50, "b"), (50, "c"), (50, "d"), (100, "e")]).unwrap_err();
-        assert_eq!(error, "a.csv:0: 3 rows carry the stamp `50 ms`, and no column names the GPU");
+        assert_eq!(error, "log:0: 3 rows carry the stamp `50 ms`, and no column names the GPU");
     }
 
     #[test]

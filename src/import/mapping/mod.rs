@@ -35,6 +35,8 @@ pub struct Mapping {
     written: Written,
     zone: Option<TimeZone>,
     quantities: Vec<Quantity>,
+    /// Id of the preset that this is; `None` for a mapping of the user's own.
+    preset: Option<&'static str>,
 }
 
 /// What a column, or a name in a long file, means.
@@ -63,7 +65,7 @@ impl Mapping {
         check(&written)?;
         let zone = zone(text, &written)?;
         let quantities = quantities(text, &written)?;
-        Ok(Self { written, zone, quantities })
+        Ok(Self { written, zone, quantities, preset: None })
     }
 
     /// Name for messages; a preset is chosen by it.

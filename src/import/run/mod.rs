@@ -1,15 +1,20 @@
 //! One import under way: where it is in the file, what it rejected, and the sink that it fills.
 
+pub mod origin;
+pub mod rejection;
+pub mod seen;
+pub mod unknown_names;
+
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::sink::{Fact, Sink};
 use crate::domain::source::{Source, SourceId};
-use crate::domain::time::{SampleInterval, Timestamp};
+use crate::domain::time::Timestamp;
 use crate::import::ImportOptions;
 use crate::import::error::ImportError;
-use crate::import::rejection::{Rejection, Rejections, quoted};
-use std::collections::BTreeMap;
+use crate::import::run::origin::Origin;
+use crate::import::run::rejection::{Rejection, Rejections, quoted};
 
 /// What happened during one import.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,29 +92,25 @@ impl<'a> ImportRun<'a> {
         self.rejections.count()
     }
 
-    /// Describes where the rows come from; only the first call counts, and it precedes the rows.
-    ///
-    /// `tool_version` and `asked_interval` are `None` where the data does not say.
+    /// Describes where the rows come from; precedes them, and only the first call counts.
     pub fn describe_source(
         &mut self,
-        tool: &str,
-        tool_version: Option<&str>,
-        asked_interval: Option<SampleInterval>,
-        clock: &str,
+        origin: impl FnOnce(&ImportOptions) -> Origin,
     ) -> Result<(), ImportError> {
         if std::mem::replace(&mut self.is_source_described, true) {
             return Ok(());
         }
-        let file = self.file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        let origin = origin(self.options);
+        let file = self.file.rsplit(['/', '\\']).next().map(str::to_owned);
         self.fact(Fact::Source(Source {
             id: self.source,
-            format: self.format.to_owned(),
-            tool: tool.to_owned(),
-            tool_version: tool_version.map(str::to_owned),
-            file: Some(file),
-            asked_interval,
-            clock: clock.to_owned(),
-            readings: BTreeMap::new(),
+            format: origin.preset.unwrap_or(self.format).to_owned(),
+            tool: origin.tool,
+            tool_version: origin.tool_version,
+            file,
+            asked_interval: origin.asked_interval,
+            clock: origin.clock,
+            readings: origin.readings,
         }))
     }
 
@@ -235,5 +236,30 @@ impl<'a> ImportRun<'a> {
             rejections: self.rejections,
             warnings: self.warnings,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::collector::Collector;
+
+    #[test]
+    fn a_source_is_described_once_by_file_name_and_by_importer_or_preset() {
+        for (file, preset, format) in
+            [("folder/a.csv", None, "test"), (r"D:\folder\a.csv", Some("preset"), "preset")]
+        {
+            let options = ImportOptions::default();
+            let mut sink = Collector::new();
+            let mut run = ImportRun::new("test", file, &options, SourceId(3), &mut sink);
+            for tool in ["first", "second"] {
+                let tool = tool.to_owned();
+                run.describe_source(|_| Origin { preset, tool, ..Origin::default() }).unwrap();
+            }
+            let sources = sink.into_recording().outline.sources;
+            let [source] = sources.as_slice() else { panic!("{sources:?}") };
+            assert_eq!((source.format.as_str(), source.tool.as_str()), (format, "first"));
+            assert_eq!((source.file.as_deref(), source.id), (Some("a.csv"), SourceId(3)));
+        }
     }
 }

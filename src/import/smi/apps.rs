@@ -6,21 +6,20 @@
 use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, ProcessKey, Subject};
 use crate::domain::metric::{Dialect, Metric};
-use crate::domain::outline::{Device, Process};
+use crate::domain::outline::Device;
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
-use crate::import::cells::{factor_to, is_missing, number, printed_unit};
-use crate::import::clock::{MADE, Ticks, report_assumptions, report_made_stamps};
 use crate::import::error::ImportError;
-use crate::import::lines::{Lines, head_lines};
-use crate::import::program::program_name;
 use crate::import::run::ImportRun;
-use crate::import::seen::{MetricSet, Seen, Silence};
-use crate::import::smi_csv::{GpuColumns, Header, cell, split, unnamed_gpu};
-use crate::import::stamp::StampReader;
-use crate::import::unnamed_gpu::{report_assumed_gpu, several_gpus};
+use crate::import::run::seen::{MetricSet, Seen, Silence};
+use crate::import::smi::csv::{GpuColumns, Header, cell, split};
+use crate::import::smi::program::{Programs, program_name};
+use crate::import::smi::unnamed_gpu::{report_assumed_gpu, several_gpus};
+use crate::import::text::cells::{factor_to, is_missing, number, printed_unit};
+use crate::import::text::clock::RowClock;
+use crate::import::text::lines::{Lines, head_lines};
 use crate::import::{Importer, Likeness};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
 /// Columns that only `--query-accounted-apps` has.
@@ -51,7 +50,7 @@ impl Importer for SmiComputeApps {
         let mut lines = Lines::new(input);
         while let Some(line) = lines.next(run)? {
             if !line.trim().is_empty() {
-                file.line(run, line)?;
+                file.line(run, &line)?;
             }
         }
         file.finish(run)
@@ -113,26 +112,19 @@ impl Layout {
 /// A file that is being read.
 struct AppsFile {
     layout: Option<Layout>,
-    reader: StampReader,
-    ticks: Ticks<(GpuId, u32)>,
-    has_made_stamps: bool,
-    unnamed: BTreeMap<u32, (Timestamp, String)>,
-    names: BTreeMap<(GpuId, u32), Option<String>>,
-    seen: Seen,
+    rows: Rows,
 }
 
 impl AppsFile {
     fn new(run: &ImportRun<'_>) -> Self {
-        let fields = run.options.fields.as_deref().unwrap_or_default();
-        Self {
-            layout: Layout::new(&Header::of(fields.iter().map(String::as_str))),
-            reader: StampReader::new(run.options.time_zone.clone()),
-            ticks: Ticks::default(),
-            has_made_stamps: false,
+        let rows = Rows {
+            clock: RowClock::new(run, None),
             unnamed: BTreeMap::new(),
-            names: BTreeMap::new(),
+            devices: BTreeSet::new(),
+            programs: Programs::default(),
             seen: Seen::default(),
-        }
+        };
+        Self { layout: Layout::new(&Header::given(run)), rows }
     }
 
     fn line(&mut self, run: &mut ImportRun<'_>, line: &str) -> Result<(), ImportError> {
@@ -156,7 +148,7 @@ impl AppsFile {
         match layout.cells(line) {
             Some(cells) => {
                 let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-                self.row(run, line, &cells)
+                self.rows.row(run, layout, line, &cells)
             }
             None => {
                 run.reject("", &format!("{} cells", layout.width), line);
@@ -165,37 +157,57 @@ impl AppsFile {
         }
     }
 
+    fn finish(self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        if self.layout.is_none() && run.line > 0 {
+            let remedy = "give the field list of the recording: --fields timestamp,gpu_uuid,pid,process_name,used_memory";
+            let expected = "a header that names fields of --query-compute-apps";
+            return Err(run.structure_error(expected, "none", remedy));
+        }
+        self.rows.finish(run)
+    }
+}
+
+/// The rows of a file, whatever its header.
+struct Rows {
+    clock: RowClock<(GpuId, u32)>,
+    unnamed: BTreeMap<u32, (Timestamp, String)>,
+    devices: BTreeSet<GpuId>,
+    programs: Programs,
+    seen: Seen,
+}
+
+impl Rows {
     fn row(
         &mut self,
         run: &mut ImportRun<'_>,
+        layout: &Layout,
         line: &str,
         cells: &[&str],
     ) -> Result<(), ImportError> {
-        let Some(layout) = &self.layout else {
-            return Ok(());
-        };
         let Ok(pid) = cells[layout.pid].parse() else {
             run.reject("pid", "a process id", cells[layout.pid]);
             return Ok(());
         };
-        let named = layout.gpu.gpu(cells);
-        let is_named = named.is_some();
-        let gpu = named.unwrap_or_else(|| unnamed_gpu(run));
-        let at = match layout.stamp.map(|it| self.reader.text(cells[it])) {
-            Some(Ok(at)) => at,
-            Some(Err(found)) => {
-                run.reject("timestamp", "a time stamp", &found);
-                return Ok(());
-            }
-            None => {
-                self.has_made_stamps = true;
-                self.ticks.stamp(run, (gpu.clone(), pid), false)?
-            }
+        let (gpu, is_assumed) = layout.gpu.gpu_or_assumed(run, cells);
+        let at = match layout.stamp {
+            Some(it) => self.clock.read(run, "timestamp", cells[it]),
+            None => Some(self.clock.make(run, (gpu.clone(), pid), |_| false)?),
         };
-        if !is_named && run.options.gpu.is_none() {
+        let Some(at) = at else { return Ok(()) };
+        if is_assumed {
             self.check_unnamed(run, at, pid, line)?;
         }
-        self.give(run, at, gpu, pid, cells)
+        run.describe_source(|options| self.clock.origin(options, "nvidia-smi"))?;
+        if self.devices.insert(gpu.clone()) {
+            run.fact(Fact::Device(Device { index: None, ..layout.gpu.device(&gpu, cells) }))?;
+        }
+        let name = cell(cells, layout.name).and_then(program_name);
+        self.programs.tell(run, &gpu, pid, name)?;
+        let memory = layout.memory.and_then(|it| memory_bytes(run, cells[it], &layout.memory_unit));
+        let reading = memory.map(|it| (Metric::FramebufferUsed, it));
+        let asked: MetricSet = layout.memory.map(|_| Metric::FramebufferUsed).into_iter().collect();
+        let subject = Subject::Process { gpu, process: ProcessKey { pid, started: None } };
+        self.seen.row(run, at, &subject, asked, reading.as_slice())
     }
 
     /// One process at one stamp twice, with different memory, means several GPUs.
@@ -215,52 +227,11 @@ impl AppsFile {
         }
     }
 
-    fn give(
-        &mut self,
-        run: &mut ImportRun<'_>,
-        at: Timestamp,
-        gpu: GpuId,
-        pid: u32,
-        cells: &[&str],
-    ) -> Result<(), ImportError> {
-        let Some(layout) = &self.layout else {
-            return Ok(());
-        };
-        let (clock, asked) = match layout.stamp {
-            Some(_) => (self.reader.clock(), None),
-            None => (MADE.to_owned(), run.options.interval),
-        };
-        run.describe_source("nvidia-smi", None, asked, &clock)?;
-        let process = ProcessKey { pid, started: None };
-        let name = cell(cells, layout.name).and_then(program_name);
-        let key = (gpu.clone(), pid);
-        if self.names.get(&key) != Some(&name) {
-            run.fact(Fact::Device(Device { index: None, ..layout.gpu.device(&gpu, cells) }))?;
-            self.names.insert(key, name.clone());
-            let gpu = gpu.clone();
-            run.fact(Fact::Process(Process { gpu, process, name, tenant: None }))?;
-        }
-        let memory = layout.memory.and_then(|it| memory_bytes(run, cells[it], &layout.memory_unit));
-        let reading = memory.map(|it| (Metric::FramebufferUsed, it));
-        let asked: MetricSet = layout.memory.map(|_| Metric::FramebufferUsed).into_iter().collect();
-        let subject = Subject::Process { gpu, process };
-        self.seen.row(run, at, &subject, asked, reading.as_slice())
-    }
-
     fn finish(self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        if self.layout.is_none() && run.line > 0 {
-            let remedy = "give the field list of the recording: --fields timestamp,gpu_uuid,pid,process_name,used_memory";
-            let expected = "a header that names fields of --query-compute-apps";
-            return Err(run.structure_error(expected, "none", remedy));
-        }
         if !self.unnamed.is_empty() {
-            let gpu = unnamed_gpu(run);
-            report_assumed_gpu(run, &gpu)?;
+            report_assumed_gpu(run)?;
         }
-        if self.has_made_stamps {
-            report_made_stamps(run, "a process that returns", "record the field `timestamp` too")?;
-        }
-        report_assumptions(run, &self.reader)?;
+        self.clock.finish(run, "a process that returns", "record the field `timestamp` too")?;
         self.seen.report_silence(run, |_, metric| Silence {
             kind: BlindSpotKind::NotReported,
             detail: format!("{}: nvidia-smi never had a reading", metric.spec().label),
@@ -295,7 +266,7 @@ fn memory_bytes(run: &mut ImportRun<'_>, cell: &str, header_unit: &str) -> Optio
 mod tests {
     use super::*;
     use crate::import::ImportOptions;
-    use crate::import::text_testing::{Outcome, every_second, process, read};
+    use crate::import::testing::{Outcome, every_second, process, read};
 
     const HEADER: &str =
         "timestamp, gpu_name, gpu_bus_id, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n";

@@ -10,13 +10,14 @@ mod owner;
 mod reader;
 mod scrape;
 mod share;
+mod unseen;
 
 use crate::import::error::ImportError;
-use crate::import::line_reader::{Line, LineReader};
 use crate::import::prometheus_text::line::{PromLine, parse};
 use crate::import::prometheus_text::owner::{Meaning, meaning};
 use crate::import::prometheus_text::reader::Reader;
 use crate::import::run::ImportRun;
+use crate::import::text::lines::Lines;
 use crate::import::{Importer, Likeness};
 use std::io::BufRead;
 
@@ -60,25 +61,18 @@ impl Importer for PrometheusText {
     }
 
     fn import(&self, input: &mut dyn BufRead, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        let mut lines = LineReader::new(input);
-        let mut reader = Reader::default();
+        let mut lines = Lines::new(input);
+        let mut reader = Reader::new(run);
         let mut scratch = String::new();
         loop {
-            let line = lines.read().map_err(|source| run.read_error(source));
-            let text = match line {
+            let text = match lines.next(run) {
+                Ok(Some(text)) => text,
+                Ok(None) => return reader.finish(run),
                 Err(error) => {
                     reader.end_scrape(run)?;
                     return Err(error);
                 }
-                Ok(Line::End) => return reader.finish(run),
-                Ok(Line::TooLong) => {
-                    run.line += 1;
-                    run.reject("", "a line of at most 1 MiB", "");
-                    continue;
-                }
-                Ok(Line::Text(text)) => text,
             };
-            run.line += 1;
             match parse(&text, &mut scratch) {
                 PromLine::Blank => {}
                 PromLine::Broken => run.reject("", "a sample", &text),

@@ -1,6 +1,6 @@
 //! Names that a file uses and the table of metrics does not have: counted, the first few told.
 
-use crate::import::rejection::quoted;
+use crate::import::run::rejection::quoted;
 use std::collections::BTreeSet;
 
 /// How many names the warning quotes.

@@ -1,13 +1,16 @@
-//! What `nvidia-smi dmon` and `pmon` have in common: header lines, units and stamps.
+//! What `nvidia-smi dmon` and `pmon` have in common: header lines, units, stamps and GPUs.
 
+use crate::domain::ident::GpuId;
 use crate::domain::metric::{Dialect, Metric};
+use crate::domain::outline::Device;
+use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
-use crate::import::cells::{factor_to, is_missing, number};
-use crate::import::clock::{MADE, Ticks, report_assumptions, report_made_stamps};
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
-use crate::import::seen::MetricSet;
-use crate::import::stamp::StampReader;
+use crate::import::run::seen::MetricSet;
+use crate::import::text::cells::{factor_to, is_missing, number};
+use crate::import::text::clock::{RowClock, Ticks};
+use std::collections::BTreeSet;
 
 /// Columns that name no metric.
 const KEY_COLUMNS: &[&str] = &["date", "time", "gpu", "pid", "type", "command"];
@@ -108,37 +111,72 @@ impl Columns {
     }
 }
 
-/// Stamps rows: from their own date and time, from their time alone, or from the user's start.
-pub struct MonitorClock<K> {
-    reader: StampReader,
-    ticks: Ticks<K>,
-    has_made_stamps: bool,
+/// Takes the names and units of columns from a line; whether it was no row but blank or such a line.
+pub fn take_heading(
+    columns: &mut Option<Columns>,
+    run: &mut ImportRun<'_>,
+    line: &str,
+    dialect: Dialect,
+) -> bool {
+    if !line.trim_start().starts_with('#') {
+        return line.trim().is_empty();
+    }
+    match (column_names(line), columns) {
+        (Some(names), columns) => *columns = Some(Columns::new(run, names, dialect)),
+        (None, Some(columns)) => columns.take_units(line),
+        (None, None) => {}
+    }
+    true
+}
+
+/// The rows of a file: stamps them, and tells where they come from and which GPUs they are about.
+///
+/// Stamps are made of a date and a time, of a time alone, or from the user's start.
+pub struct Rows<K> {
+    tool: &'static str,
+    clock: RowClock<K>,
+    devices: BTreeSet<u32>,
     /// Day and second of the day of the row before, where rows have a time but no date.
     day: Option<(jiff::civil::Date, i32)>,
 }
 
-impl<K: Ord> MonitorClock<K> {
-    /// A clock that has stamped nothing yet.
-    pub fn new(run: &ImportRun<'_>) -> Self {
-        Self {
-            reader: StampReader::new(run.options.time_zone.clone()),
-            ticks: Ticks::default(),
-            has_made_stamps: false,
-            day: None,
-        }
+impl<K: Ord> Rows<K> {
+    /// The rows of a file of this tool, before the first.
+    pub fn new(run: &ImportRun<'_>, tool: &'static str) -> Self {
+        Self { tool, clock: RowClock::new(run, None), devices: BTreeSet::new(), day: None }
     }
 
-    /// The stamp of a row; `None` when its own stamp was not readable and was rejected.
+    /// Begins a row about a GPU: its stamp, after whatever has to be told before it.
     ///
-    /// `begins_tick` is asked only of rows without stamps: whether the row begins a tick although
-    /// its key did not occur before. Errors: no stamps, and none made up by the user.
-    pub fn stamp(
+    /// `None` when its own stamp was not readable and was rejected. `begins` is asked only of rows
+    /// without stamps: whether the row begins a tick although its key did not occur before. Errors:
+    /// no stamps, and none made up by the user.
+    pub fn begin(
+        &mut self,
+        run: &mut ImportRun<'_>,
+        columns: &Columns,
+        cells: &[&str],
+        (index, key): (u32, K),
+        begins: impl Fn(&Ticks<K>) -> bool,
+    ) -> Result<Option<Timestamp>, ImportError> {
+        let Some(at) = self.stamp(run, columns, cells, key, begins)? else {
+            return Ok(None);
+        };
+        run.describe_source(|options| self.clock.origin(options, self.tool))?;
+        if self.devices.insert(index) {
+            let gpu = GpuId::from_index(index);
+            run.fact(Fact::Device(Device { index: Some(index), ..Device::named(gpu) }))?;
+        }
+        Ok(Some(at))
+    }
+
+    fn stamp(
         &mut self,
         run: &mut ImportRun<'_>,
         columns: &Columns,
         cells: &[&str],
         key: K,
-        begins_tick: impl Fn(&Ticks<K>) -> bool,
+        begins: impl Fn(&Ticks<K>) -> bool,
     ) -> Result<Option<Timestamp>, ImportError> {
         let date = columns.position("date").and_then(|it| cells.get(it));
         let time = columns.position("time").and_then(|it| cells.get(it));
@@ -148,19 +186,9 @@ impl<K: Ord> MonitorClock<K> {
                 Some(text) => text,
                 None => return Ok(None),
             },
-            _ => {
-                self.has_made_stamps = true;
-                let is_new = begins_tick(&self.ticks);
-                return self.ticks.stamp(run, key, is_new).map(Some);
-            }
+            _ => return self.clock.make(run, key, begins).map(Some),
         };
-        match self.reader.text(&text) {
-            Ok(at) => Ok(Some(at)),
-            Err(found) => {
-                run.reject("time", "a time stamp", &found);
-                Ok(None)
-            }
-        }
+        Ok(self.clock.read(run, "time", &text))
     }
 
     /// Puts the day in front of a time; the day is that of the start, and moves on at midnight.
@@ -186,20 +214,22 @@ impl<K: Ord> MonitorClock<K> {
         Ok(Some(format!("{day} {time}")))
     }
 
-    /// Describes the source before the first row.
-    pub fn describe_source(&self, run: &mut ImportRun<'_>, tool: &str) -> Result<(), ImportError> {
-        match self.has_made_stamps {
-            true => run.describe_source(tool, None, run.options.interval, MADE),
-            false => run.describe_source(tool, None, None, &self.reader.clock()),
-        }
-    }
-
     /// Tells what had to be assumed about the stamps.
-    pub fn finish(&self, run: &mut ImportRun<'_>, tick_end: &str) -> Result<(), ImportError> {
-        if self.has_made_stamps {
-            report_made_stamps(run, tick_end, "record with stamps: -o DT")?;
+    ///
+    /// Errors: no line named the columns.
+    pub fn finish(
+        &self,
+        run: &mut ImportRun<'_>,
+        columns: Option<&Columns>,
+        tick_end: &str,
+    ) -> Result<(), ImportError> {
+        if columns.is_none() && run.line > 0 {
+            let remedy =
+                "keep the lines that begin with `#` when you record: they name the columns";
+            let expected = format!("a line `# gpu …` as {} prints it", self.tool);
+            return Err(run.structure_error(&expected, "none", remedy));
         }
-        report_assumptions(run, &self.reader)
+        self.clock.finish(run, tick_end, "record with stamps: -o DT")
     }
 }
 
@@ -210,10 +240,4 @@ fn first_day(run: &ImportRun<'_>) -> Result<jiff::civil::Date, ImportError> {
     let zone = run.options.time_zone.clone().unwrap_or(jiff::tz::TimeZone::UTC);
     let start = jiff::Timestamp::from_microsecond(start.as_micros()).map_err(|_| no_stamps())?;
     Ok(zone.to_datetime(start).date())
-}
-
-/// The error that a file ended without a line that names its columns.
-pub fn no_columns(run: &ImportRun<'_>, tool: &str) -> ImportError {
-    let remedy = "keep the lines that begin with `#` when you record: they name the columns";
-    run.structure_error(&format!("a line `# gpu …` as {tool} prints it"), "none", remedy)
 }

@@ -6,19 +6,16 @@
 use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, ProcessKey, Subject};
 use crate::domain::metric::{Dialect, Metric};
-use crate::domain::outline::{Device, Process};
-use crate::domain::sink::Fact;
-use crate::domain::time::Timestamp;
-use crate::import::cells::is_missing;
-use crate::import::clock::Ticks;
 use crate::import::error::ImportError;
-use crate::import::lines::{Lines, head_lines};
-use crate::import::monitor::{Columns, MonitorClock, column_names, no_columns};
-use crate::import::program::short_name;
 use crate::import::run::ImportRun;
-use crate::import::seen::{Seen, Silence, is_hidden_by_mig};
+use crate::import::run::seen::{Seen, Silence, is_hidden_by_mig};
+use crate::import::smi::monitor::{Columns, Rows, column_names, take_heading};
+use crate::import::smi::program::{Programs, short_name};
+use crate::import::text::cells::is_missing;
+use crate::import::text::clock::Ticks;
+use crate::import::text::lines::{Lines, head_lines};
 use crate::import::{Importer, Likeness};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 /// Reads `nvidia-smi pmon`.
@@ -44,15 +41,14 @@ impl Importer for Pmon {
     fn import(&self, input: &mut dyn BufRead, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         let mut file = PmonFile {
             columns: None,
-            clock: MonitorClock::new(run),
-            devices: BTreeSet::new(),
-            names: BTreeMap::new(),
+            rows: Rows::new(run, "nvidia-smi pmon"),
+            programs: Programs::default(),
             gpus: BTreeMap::new(),
             seen: Seen::default(),
         };
         let mut lines = Lines::new(input);
         while let Some(line) = lines.next(run)? {
-            file.line(run, line)?;
+            file.line(run, &line)?;
         }
         file.finish(run)
     }
@@ -70,44 +66,26 @@ struct GpuState {
 
 struct PmonFile {
     columns: Option<Columns>,
-    clock: MonitorClock<Key>,
-    devices: BTreeSet<u32>,
-    names: BTreeMap<Key, Option<String>>,
+    rows: Rows<Key>,
+    programs: Programs,
     gpus: BTreeMap<GpuId, GpuState>,
     seen: Seen,
 }
 
 impl PmonFile {
     fn line(&mut self, run: &mut ImportRun<'_>, line: &str) -> Result<(), ImportError> {
-        if line.trim().is_empty() {
-            return Ok(());
-        }
-        if line.trim_start().starts_with('#') {
-            match (column_names(line), &mut self.columns) {
-                (Some(names), _) => self.columns = Some(Columns::new(run, names, Dialect::Pmon)),
-                (None, Some(columns)) => columns.take_units(line),
-                (None, None) => {}
-            }
+        if take_heading(&mut self.columns, run, line, Dialect::Pmon) {
             return Ok(());
         }
         let Some(columns) = &self.columns else {
             run.reject("", "a line `# gpu pid …`", line);
             return Ok(());
         };
-        match cells(columns, line) {
-            Some(cells) => self.row(run, &cells),
-            None => {
-                run.reject("", &format!("{} cells", columns.names().len()), line);
-                Ok(())
-            }
-        }
-    }
-
-    fn row(&mut self, run: &mut ImportRun<'_>, cells: &[&str]) -> Result<(), ImportError> {
-        let Some(columns) = &self.columns else {
+        let Some(cells) = cells(columns, line) else {
+            run.reject("", &format!("{} cells", columns.names().len()), line);
             return Ok(());
         };
-        let Some(index) = columns.gpu(run, cells) else {
+        let Some(index) = columns.gpu(run, &cells) else {
             return Ok(());
         };
         let pid_cell = columns.position("pid").map_or("-", |it| cells[it]);
@@ -116,56 +94,27 @@ impl PmonFile {
             run.reject("pid", "a process id", pid_cell);
             return Ok(());
         }
-        let begins = |ticks: &Ticks<Key>| ticks.has_seen(|it| ends_tick(*it, (index, pid)));
         let key = (index, pid);
-        let Some(at) = self.clock.stamp(run, columns, cells, key, begins)? else {
+        let begins = |ticks: &Ticks<Key>| ticks.has_seen(|it| ends_tick(*it, key));
+        let Some(at) = self.rows.begin(run, columns, &cells, (index, key), begins)? else {
             return Ok(());
         };
-        self.clock.describe_source(run, "nvidia-smi pmon")?;
+        let Some(pid) = pid else { return Ok(()) };
         let gpu = GpuId::from_index(index);
-        if self.devices.insert(index) {
-            run.fact(Fact::Device(Device { index: Some(index), ..Device::named(gpu.clone()) }))?;
-        }
-        match pid {
-            Some(pid) => self.process(run, at, index, pid, cells),
-            None => Ok(()),
-        }
-    }
-
-    fn process(
-        &mut self,
-        run: &mut ImportRun<'_>,
-        at: Timestamp,
-        index: u32,
-        pid: u32,
-        cells: &[&str],
-    ) -> Result<(), ImportError> {
-        let Some(columns) = &self.columns else {
-            return Ok(());
-        };
-        let gpu = GpuId::from_index(index);
-        let process = ProcessKey { pid, started: None };
         let command = columns.position("command").and_then(|it| cells.get(it));
-        let name = command.and_then(|it| short_name(it));
-        let key = (index, Some(pid));
-        if self.names.get(&key) != Some(&name) {
-            self.names.insert(key, name.clone());
-            let gpu = gpu.clone();
-            run.fact(Fact::Process(Process { gpu, process, name, tenant: None }))?;
-        }
-        let readings = columns.readings(run, cells);
+        self.programs.tell(run, &gpu, pid, command.and_then(|it| short_name(it)))?;
+        let readings = columns.readings(run, &cells);
         let state = self.gpus.entry(gpu.clone()).or_default();
         let kind = columns.position("type").and_then(|it| cells.get(it));
         state.has_compute |= kind.is_some_and(|it| *it == "C");
         state.has_utilisation |= readings.iter().any(|it| is_hidden_by_mig(it.0));
-        self.seen.row(run, at, &Subject::Process { gpu, process }, columns.asked(), &readings)
+        let subject = Subject::Process { gpu, process: ProcessKey { pid, started: None } };
+        self.seen.row(run, at, &subject, columns.asked(), &readings)
     }
 
     fn finish(self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        if self.columns.is_none() && run.line > 0 {
-            return Err(no_columns(run, "nvidia-smi pmon"));
-        }
-        self.clock.finish(run, "a process that returns, or a GPU with a lower index,")?;
+        let tick_end = "a process that returns, or a GPU with a lower index,";
+        self.rows.finish(run, self.columns.as_ref(), tick_end)?;
         self.seen.report_silence(run, |subject, metric| {
             let state = subject.gpu().and_then(|it| self.gpus.get(it)).copied().unwrap_or_default();
             silence(metric, state)
@@ -204,20 +153,17 @@ fn cells<'a>(columns: &Columns, line: &'a str) -> Option<Vec<&'a str>> {
 /// pmon does not say whether MIG is on. Of compute processes of which none ever had a reading,
 /// MIG is the likelier explanation by far, and the sentence names the other one.
 fn silence(metric: Metric, state: GpuState) -> Silence {
-    let label = metric.spec().label;
     if is_hidden_by_mig(metric) && state.has_compute && !state.has_utilisation {
-        return Silence {
-            kind: BlindSpotKind::HiddenByMig,
-            detail: format!(
-                "{label}: pmon prints `-` for every process on the GPU, as in MIG mode (or all were idle throughout)"
-            ),
-            remedy: "record the instances: dcgmi dmon -e 1001,1002,1005".to_owned(),
-        };
+        return Silence::hidden_by_mig(
+            metric,
+            "pmon prints `-` for every process on the GPU, as in MIG mode (or all were idle throughout)",
+        );
     }
     Silence {
         kind: BlindSpotKind::NotReported,
         detail: format!(
-            "{label}: pmon prints `-` throughout; the process was idle, or the driver does not count it"
+            "{}: pmon prints `-` throughout; the process was idle, or the driver does not count it",
+            metric.spec().label
         ),
         remedy: String::new(),
     }
@@ -227,7 +173,7 @@ fn silence(metric: Metric, state: GpuState) -> Silence {
 mod tests {
     use super::*;
     use crate::import::ImportOptions;
-    use crate::import::text_testing::{Outcome, every_second, process, read};
+    use crate::import::testing::{Outcome, every_second, process, read};
 
     const MIB: f64 = 1_048_576.0;
 

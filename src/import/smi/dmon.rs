@@ -1,18 +1,15 @@
 //! `nvidia-smi dmon`: one row for each GPU at each tick; columns are known by their header only.
 
-use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::{Dialect, Metric};
-use crate::domain::outline::Device;
-use crate::domain::sink::Fact;
-use crate::import::clock::Ticks;
 use crate::import::error::ImportError;
-use crate::import::lines::{Lines, head_lines};
-use crate::import::monitor::{Columns, MonitorClock, column_names, no_columns};
 use crate::import::run::ImportRun;
-use crate::import::seen::{Answers, Seen, Silence, is_hidden_by_mig};
+use crate::import::run::seen::{Answers, Seen, Silence, is_hidden_by_mig};
+use crate::import::smi::monitor::{Columns, Rows, column_names, take_heading};
+use crate::import::text::clock::Ticks;
+use crate::import::text::lines::{Lines, head_lines};
 use crate::import::{Importer, Likeness};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 /// Reads `nvidia-smi dmon`.
@@ -40,15 +37,11 @@ impl Importer for Dmon {
     }
 
     fn import(&self, input: &mut dyn BufRead, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        let mut file = DmonFile {
-            columns: None,
-            clock: MonitorClock::new(run),
-            devices: BTreeSet::new(),
-            seen: Seen::default(),
-        };
+        let rows = Rows::new(run, "nvidia-smi dmon");
+        let mut file = DmonFile { columns: None, rows, seen: Seen::default() };
         let mut lines = Lines::new(input);
         while let Some(line) = lines.next(run)? {
-            file.line(run, line)?;
+            file.line(run, &line)?;
         }
         file.finish(run)
     }
@@ -56,22 +49,13 @@ impl Importer for Dmon {
 
 struct DmonFile {
     columns: Option<Columns>,
-    clock: MonitorClock<u32>,
-    devices: BTreeSet<u32>,
+    rows: Rows<u32>,
     seen: Seen,
 }
 
 impl DmonFile {
     fn line(&mut self, run: &mut ImportRun<'_>, line: &str) -> Result<(), ImportError> {
-        if line.trim().is_empty() {
-            return Ok(());
-        }
-        if line.trim_start().starts_with('#') {
-            match (column_names(line), &mut self.columns) {
-                (Some(names), _) => self.columns = Some(Columns::new(run, names, Dialect::Dmon)),
-                (None, Some(columns)) => columns.take_units(line),
-                (None, None) => {}
-            }
+        if take_heading(&mut self.columns, run, line, Dialect::Dmon) {
             return Ok(());
         }
         let Some(columns) = &self.columns else {
@@ -83,38 +67,30 @@ impl DmonFile {
             run.reject("", &format!("{} cells", columns.names().len()), line);
             return Ok(());
         }
-        self.row(run, &cells)
-    }
-
-    fn row(&mut self, run: &mut ImportRun<'_>, cells: &[&str]) -> Result<(), ImportError> {
-        let Some(columns) = &self.columns else {
-            return Ok(());
-        };
-        let Some(index) = columns.gpu(run, cells) else {
+        let Some(index) = columns.gpu(run, &cells) else {
             return Ok(());
         };
         let begins = |ticks: &Ticks<u32>| ticks.has_seen(|it| *it > index);
-        let Some(at) = self.clock.stamp(run, columns, cells, index, begins)? else {
+        let Some(at) = self.rows.begin(run, columns, &cells, (index, index), begins)? else {
             return Ok(());
         };
-        self.clock.describe_source(run, "nvidia-smi dmon")?;
-        let gpu = GpuId::from_index(index);
-        if self.devices.insert(index) {
-            run.fact(Fact::Device(Device { index: Some(index), ..Device::named(gpu.clone()) }))?;
-        }
-        let readings = columns.readings(run, cells);
-        self.seen.row(run, at, &Subject::Device { gpu }, columns.asked(), &readings)
+        let readings = columns.readings(run, &cells);
+        let subject = Subject::Device { gpu: GpuId::from_index(index) };
+        self.seen.row(run, at, &subject, columns.asked(), &readings)
     }
 
     fn finish(self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        if self.columns.is_none() && run.line > 0 {
-            return Err(no_columns(run, "nvidia-smi dmon"));
-        }
-        self.clock.finish(run, "a GPU that returns")?;
+        self.rows.finish(run, self.columns.as_ref(), "a GPU that returns")?;
         let hidden: BTreeMap<&Subject, bool> =
             self.seen.subjects().map(|(subject, it)| (subject, looks_like_mig(it))).collect();
         self.seen.report_silence(run, |subject, metric| {
-            silence(metric, hidden.get(subject) == Some(&true))
+            match hidden.get(subject) == Some(&true) && is_hidden_by_mig(metric) {
+                true => Silence::hidden_by_mig(
+                    metric,
+                    "dmon prints `-` for every engine of the GPU, as in MIG mode",
+                ),
+                false => Silence::unexplained(metric),
+            }
         })
     }
 }
@@ -128,28 +104,12 @@ fn looks_like_mig(answers: &Answers) -> bool {
         && answers.asked.contains(Metric::GpuUtilization)
 }
 
-fn silence(metric: Metric, looks_like_mig: bool) -> Silence {
-    let label = metric.spec().label;
-    if looks_like_mig && is_hidden_by_mig(metric) {
-        return Silence {
-            kind: BlindSpotKind::HiddenByMig,
-            detail: format!("{label}: dmon prints `-` for every engine of the GPU, as in MIG mode"),
-            remedy: "record the instances: dcgmi dmon -e 1001,1002,1005".to_owned(),
-        };
-    }
-    Silence {
-        kind: BlindSpotKind::NotReported,
-        detail: format!("{label}: the column is there but never has a reading"),
-        remedy: String::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::time::Timestamp;
     use crate::import::ImportOptions;
-    use crate::import::text_testing::{Outcome, every_second, gpu, read};
+    use crate::import::testing::{Outcome, every_second, gpu, read};
 
     const MIB: f64 = 1_048_576.0;
 
