@@ -349,3 +349,38 @@ fn files_of_two_hosts_that_know_their_gpus_by_index_only_are_refused() {
     bench.run(&["import", "c.csv", "d.csv", "-o", "uuids"]).expect_code(0);
     assert_eq!(bench.analyse(&["uuids"])["devices"].as_array().map(Vec::len), Some(2));
 }
+
+#[test]
+fn a_log_that_is_newest_first_loses_nothing() {
+    let bench = Workbench::new();
+    let log = smi_log();
+    let (header, rows) = log.split_once('\n').unwrap();
+    let mut lines: Vec<&str> = rows.lines().collect();
+    lines.reverse();
+    bench.file("forward.csv", &log);
+    bench.file("backward.csv", format!("{header}\n{}\n", lines.join("\n")));
+    let forward = bench.analyse(&["forward.csv"]);
+    assert_eq!(bench.analyse(&["backward.csv"])["devices"], forward["devices"]);
+}
+
+#[test]
+fn a_file_of_which_nothing_can_be_read_says_where_it_goes_wrong() {
+    let bench = Workbench::new();
+    bench.file("german.csv", smi_log().replace("2026/01/31 12", "31.01.2026 12"));
+    let answer = bench.run(&["analyze", "german.csv"]);
+    answer.expect_code(1).expect_stderr("nothing could be read").expect_stderr("german.csv:2");
+}
+
+#[test]
+fn the_hour_that_comes_twice_is_told_apart_by_the_order_of_rows() {
+    let bench = Workbench::new();
+    let mut log = String::from("timestamp, index, utilization.gpu [%]\n");
+    for minute in 0..180 {
+        let hour = [1, 2, 2][minute / 60];
+        log.push_str(&format!("2026/10/25 0{hour}:{:02}:00.000, 0, 5 %\n", minute % 60));
+    }
+    bench.file("fold.csv", log);
+    let document = bench.analyse(&["fold.csv", "--timezone", "Europe/Berlin"]);
+    assert_eq!(document["recording"]["readings"], 180);
+    assert_eq!(document["devices"][0]["subjects"][0]["scopes"][0]["profile"]["samples"], 180);
+}

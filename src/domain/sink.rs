@@ -43,8 +43,8 @@ pub enum Fact {
 
 /// Takes what an observer sees.
 ///
-/// Rows of one subject come in time order; a row that repeats subject, stamp and metric replaces
-/// the reading before it. Values are finite: what was not measured is not in the list.
+/// Rows of one subject come in time order, or nearly so: sinks sort by time. A row that repeats
+/// subject, stamp and metric replaces the reading before it. Values are finite: what was not measured is not in the list.
 pub trait Sink {
     /// Takes the readings of one subject at one instant.
     fn row(

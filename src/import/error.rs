@@ -21,6 +21,18 @@ pub enum ImportError {
         /// File name.
         file: String,
     },
+    /// Not one row of the file could be read.
+    #[error(
+        "{file}: nothing could be read; {count} cells or rows were left out, the first at {first}"
+    )]
+    Unreadable {
+        /// File name.
+        file: String,
+        /// Cells and rows that were left out.
+        count: u64,
+        /// The first of them.
+        first: String,
+    },
     /// The file's structure is not the format's.
     #[error("{file}:{line}: expected {expected}, found `{found}`")]
     Structure {
@@ -67,6 +79,9 @@ impl ImportError {
             Self::Read { .. } => "check that the file is complete; what was read before is kept",
             Self::Empty { .. } => {
                 "record again; the tool that wrote it saw no GPU or no process, or was stopped early"
+            }
+            Self::Unreadable { .. } => {
+                "look at that place: a unit or a format of stamps that is not the expected one spoils every row; a mapping file can name it"
             }
             Self::Structure { remedy, .. } | Self::AmbiguousGpu { remedy, .. } => remedy,
             Self::NoStamps { .. } => {

@@ -215,7 +215,7 @@ impl<'a> ImportRun<'a> {
 
     /// Ends the import: rejections become a blind spot, and everything is summed up.
     ///
-    /// Errors: the file held no samples at all. One that names processes and hides their readings
+    /// Errors: nothing in the file could be read, or it held no samples at all. One that names processes and hides their readings
     /// (MIG, Windows) is no such file: who was there is worth knowing.
     pub fn finish(mut self) -> Result<ImportSummary, ImportError> {
         let count = self.rejections.count();
@@ -226,6 +226,10 @@ impl<'a> ImportRun<'a> {
             self.blind_spot(BlindSpotKind::Rejected, None, None, detail, remedy)?;
         }
         if self.rows == 0 && !self.has_processes {
+            if let Some(first) = self.rejections.first().first() {
+                let first = first.to_string();
+                return Err(ImportError::Unreadable { file: self.file, count, first });
+            }
             return Err(ImportError::Empty { file: self.file });
         }
         Ok(ImportSummary {

@@ -98,12 +98,13 @@ impl Silence {
 #[derive(Debug, Default)]
 pub struct Seen {
     subjects: BTreeMap<Subject, Answers>,
+    went_back: u64,
 }
 
 impl Seen {
     /// Gives a row to the sink and remembers which of the fields asked for it answered.
     ///
-    /// A row that is older than the last one of its subject is rejected: sinks rely on the order.
+    /// A row that is older than one before it is taken too, and counted: the sink sorts by time.
     pub fn row(
         &mut self,
         run: &mut ImportRun<'_>,
@@ -116,15 +117,10 @@ impl Seen {
             self.subjects.insert(subject.clone(), Answers::default());
         }
         if let Some(answers) = self.subjects.get_mut(subject) {
-            if let Some(last) = answers.last.filter(|it| at < *it) {
-                let expected = format!(
-                    "a stamp that is not before the last one of {subject}, {} (sort the rows by time, or split the file here and import both parts)",
-                    printed(last)
-                );
-                run.reject("timestamp", &expected, &printed(at));
-                return Ok(());
+            if answers.last.is_some_and(|it| at < it) {
+                self.went_back += 1;
             }
-            answers.last = Some(at);
+            answers.last = answers.last.max(Some(at));
             answers.asked.0 |= asked.0;
             for (metric, _) in readings.iter().filter(|it| it.0.is_plausible(it.1)) {
                 answers.answered.insert(*metric);
@@ -144,6 +140,12 @@ impl Seen {
         run: &mut ImportRun<'_>,
         explain: impl Fn(&Subject, Metric) -> Silence,
     ) -> Result<(), ImportError> {
+        if self.went_back > 0 {
+            run.warn(format!(
+                "{} rows were older than one before them and were sorted in",
+                self.went_back
+            ));
+        }
         for (subject, answers) in &self.subjects {
             for metric in answers.silent().iter() {
                 let Silence { kind, detail, remedy } = explain(subject, metric);
@@ -152,12 +154,6 @@ impl Seen {
         }
         Ok(())
     }
-}
-
-/// A stamp as people read it, in UTC.
-fn printed(at: Timestamp) -> String {
-    let instant = jiff::Timestamp::from_microsecond(at.as_micros());
-    instant.map_or_else(|_| format!("{} µs", at.as_micros()), |it| it.to_string())
 }
 
 /// Whether MIG takes this field from the whole GPU: the driver counts no engine's utilisation then.
@@ -188,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_goes_back_in_time_is_rejected_and_counted() {
+    fn a_row_that_goes_back_in_time_is_taken_and_counted() {
         let mut seen = Seen::default();
         in_run(&ImportOptions::default(), |run| {
             for (gpu, seconds) in [("gpu0", 10), ("gpu0", 20), ("gpu1", 15), ("gpu0", 15)] {
@@ -197,7 +193,7 @@ mod tests {
                 let subject = Subject::device(&GpuId::new(gpu));
                 seen.row(run, at, &subject, MetricSet::default(), &readings).unwrap();
             }
-            assert_eq!((run.rows(), run.rejection_count()), (3, 1));
+            assert_eq!((run.rows(), run.rejection_count(), seen.went_back), (4, 0, 1));
         });
     }
 }

@@ -37,6 +37,7 @@ pub struct StampReader {
     zoneless: u64,
     ambiguous: u64,
     skipped: u64,
+    last: Option<Timestamp>,
 }
 
 impl StampReader {
@@ -44,7 +45,7 @@ impl StampReader {
     pub fn new(zone: Option<TimeZone>) -> Self {
         let is_assumed = zone.is_none();
         let zone = zone.unwrap_or(TimeZone::UTC);
-        Self { zone, is_assumed, format: 0, zoneless: 0, ambiguous: 0, skipped: 0 }
+        Self { zone, is_assumed, format: 0, zoneless: 0, ambiguous: 0, skipped: 0, last: None }
     }
 
     /// Reads a stamp as text; the error is the text that is no stamp.
@@ -74,13 +75,20 @@ impl StampReader {
     fn in_zone(&mut self, local: DateTime, text: &str) -> Result<Timestamp, String> {
         self.zoneless += 1;
         let in_zone = self.zone.to_ambiguous_timestamp(local);
+        let is_fold = matches!(in_zone.offset(), jiff::tz::AmbiguousOffset::Fold { .. });
         match in_zone.offset() {
             jiff::tz::AmbiguousOffset::Unambiguous { .. } => {}
             jiff::tz::AmbiguousOffset::Gap { .. } => self.skipped += 1,
             jiff::tz::AmbiguousOffset::Fold { .. } => self.ambiguous += 1,
         }
-        let instant = in_zone.compatible().map_err(|_| text.to_owned())?;
-        Ok(Timestamp::from_micros(instant.as_microsecond()))
+        let first = in_zone.compatible().map_err(|_| text.to_owned())?;
+        let mut stamp = Timestamp::from_micros(first.as_microsecond());
+        if is_fold && self.last.is_some_and(|it| stamp < it) {
+            let second = in_zone.later().map_err(|_| text.to_owned())?;
+            stamp = Timestamp::from_micros(second.as_microsecond());
+        }
+        self.last = Some(stamp);
+        Ok(stamp)
     }
 
     /// The local time in the text; starts with the spelling that fitted last.
@@ -110,7 +118,7 @@ impl StampReader {
         }
         if self.ambiguous > 0 {
             all.push((
-                format!("{} stamps lie in an hour that the clock change repeats; the first pass was assumed", self.ambiguous),
+                format!("{} stamps lie in an hour that the clock change repeats; they were told apart by their order", self.ambiguous),
                 "record in UTC".to_owned(),
             ));
         }
