@@ -83,7 +83,7 @@ fn one_part_for_each_thread<T: Sync, R: Send>(
     };
     let threads = rayon::current_num_threads().min(items.len());
     let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(&take)).collect();
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(take)).collect();
         running
             .into_iter()
             .flat_map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
