@@ -27,7 +27,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("cotenant_scenario", &["cli::demo", "cli::scenario"]),
     ("csv", &["report::render::csv", "cli::export"]),
     ("epaint_default_fonts", &["report::plot"]),
-    ("flate2", &["import::decompress"]),
+    ("flate2", &["import::text::decompress"]),
     ("indicatif", &["cli::progress"]),
     ("jiff", &["import", "report", "cli"]),
     ("maud", &["report::render::html"]),
@@ -54,7 +54,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("thiserror", &["import", "storage", "recommender", "report::plot"]),
     ("toml", &["import::mapping", "recommender::policy"]),
     ("unicode_width", &["report"]),
-    ("zstd", &["import::decompress"]),
+    ("zstd", &["import::text::decompress"]),
 ];
 
 /// Dependencies that no source names yet, and why they are there.
@@ -100,9 +100,8 @@ const MACHINE_PATHS: [&str; 6] =
 
 /// Files that may hold such a path, and why.
 const EXAMPLE_PATHS: &[(&str, &str)] = &[
-    ("src/import/program.rs", "tests that folders in a program's name are dropped"),
+    ("src/import/smi/program.rs", "tests that folders in a program's name are dropped"),
     ("src/import/testing.rs", "reads real captures where they lie at hand, and skips visibly"),
-    ("src/import/prometheus_text/tests.rs", "reads real captures where they lie at hand"),
     ("tests/architecture.rs", "names the paths that it looks for"),
     ("tests/support/mod.rs", "reads real captures where they lie at hand, and skips visibly"),
     ("tests/imports.rs", "reads real captures where they lie at hand, and skips visibly"),

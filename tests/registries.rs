@@ -251,7 +251,7 @@ fn every_file_of_a_list_is_in_the_list() {
     };
     let listed = |ids: &[(&str, &str)]| ids.iter().map(|it| it.0.to_owned()).collect();
     let presets: BTreeSet<String> = listed(PRESETS);
-    assert_eq!(stems("src/import/presets"), presets, "add the preset to PRESETS");
+    assert_eq!(stems("src/import/mapping/presets"), presets, "add the preset to PRESETS");
     let scenarios: BTreeSet<String> = listed(SCENARIOS);
     assert_eq!(stems("fixtures/scenario/scenarios"), scenarios, "add the scenario to SCENARIOS");
     for entry in std::fs::read_dir(root.join("fixtures/imports")).expect("samples").flatten() {

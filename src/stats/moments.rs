@@ -34,7 +34,9 @@ impl Moments {
     }
 
     fn of_block(block: &[f64]) -> Self {
-        let mean = block.iter().sum::<f64>() / block.len() as f64;
+        // Counted from the first value, so that a constant has exactly itself as its mean.
+        let first = block[0];
+        let mean = first + block.iter().map(|it| it - first).sum::<f64>() / block.len() as f64;
         Self {
             count: block.len() as u64,
             mean,

@@ -141,10 +141,8 @@ impl Seen {
         explain: impl Fn(&Subject, Metric) -> Silence,
     ) -> Result<(), ImportError> {
         if self.went_back > 0 {
-            run.warn(format!(
-                "{} rows were older than one before them and were sorted in",
-                self.went_back
-            ));
+            let rows = if self.went_back == 1 { "row was" } else { "rows were" };
+            run.warn(format!("{} {rows} older than one before and sorted in", self.went_back));
         }
         for (subject, answers) in &self.subjects {
             for metric in answers.silent().iter() {
