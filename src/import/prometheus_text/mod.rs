@@ -2,7 +2,8 @@
 //!
 //! A file is one scrape or several in a row; a sample that comes again begins the next one. Stamps
 //! are those behind the samples, else those of remarks `# cotenant-scrape-time: <RFC 3339>`, else
-//! made from the user's start and interval. One scrape is in memory at a time.
+//! made from the user's start and interval. One scrape is in memory at a time; of a dump that lists
+//! one series after the other, also whatever could be a pod's own.
 
 mod cards;
 mod line;
@@ -69,7 +70,7 @@ impl Importer for PrometheusText {
                 Ok(Some(text)) => text,
                 Ok(None) => return reader.finish(run),
                 Err(error) => {
-                    reader.end_scrape(run)?;
+                    reader.finish(run)?;
                     return Err(error);
                 }
             };

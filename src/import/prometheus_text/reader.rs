@@ -33,6 +33,10 @@ pub(crate) struct Reader {
     told: BTreeSet<Subject>,
     unknown: UnknownNames,
     unseen: Unseen,
+    /// Whether the text lists one series after the other, as a dump of a database does.
+    is_listed: bool,
+    /// Readings of such a text that wait for those of the same instant.
+    waiting: Vec<Placed>,
 }
 
 impl Reader {
@@ -47,6 +51,8 @@ impl Reader {
             told: BTreeSet::new(),
             unknown: UnknownNames::default(),
             unseen: Unseen::default(),
+            is_listed: false,
+            waiting: Vec::new(),
         }
     }
 
@@ -57,6 +63,7 @@ impl Reader {
         run: &mut ImportRun<'_>,
     ) -> Result<(), ImportError> {
         if self.scrape.repeats(sample.identity) {
+            self.is_listed |= sample.at.is_some() && self.scrape.ends_with(sample.identity);
             self.end_scrape(run)?;
         }
         self.scrape.note(sample.identity);
@@ -205,6 +212,9 @@ impl Reader {
             }
             placed.push(Placed { at, place, pod, metric: row.metric, value: row.value });
         }
+        if self.is_listed {
+            self.waiting.extend(placed.extract_if(.., |it| it.needs_its_neighbours()));
+        }
         self.pass_on(placed, run)
     }
 
@@ -303,6 +313,8 @@ impl Reader {
     /// Passes the last scrape on, and says what could not be seen.
     pub(crate) fn finish(mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         self.end_scrape(run)?;
+        let waiting = std::mem::take(&mut self.waiting);
+        self.pass_on(waiting, run)?;
         self.unknown.warning().into_iter().for_each(|it| run.warn(it));
         self.unseen.report(&self.cards, run)?;
         self.clock.report_assumptions(run)

@@ -33,6 +33,7 @@ pub(crate) struct Scrape {
     /// Names of processes by card and pid.
     pub(crate) processes: BTreeMap<(Card, u32), Option<String>>,
     seen: BTreeSet<String>,
+    last: String,
 }
 
 impl Scrape {
@@ -44,6 +45,13 @@ impl Scrape {
     /// Takes note of a sample.
     pub(crate) fn note(&mut self, identity: &str) {
         self.seen.insert(identity.to_owned());
+        self.last.clear();
+        self.last.push_str(identity);
+    }
+
+    /// Whether this sample was the last one; then the text lists one series after the other.
+    pub(crate) fn ends_with(&self, identity: &str) -> bool {
+        self.last == identity
     }
 
     /// Whether nothing was read since the last scrape ended.

@@ -20,6 +20,18 @@ pub(crate) struct Placed {
     pub(crate) value: f64,
 }
 
+impl Placed {
+    /// Whether it can only be understood beside the other readings of its instant.
+    pub(crate) fn needs_its_neighbours(&self) -> bool {
+        self.pod.is_some() || can_be_own(self.metric)
+    }
+}
+
+/// Whether dcgm-exporter can measure this for a single pod.
+fn can_be_own(metric: Metric) -> bool {
+    matches!(metric, Metric::GpuUtilization | Metric::FramebufferUsed)
+}
+
 /// A scrape with every reading where it belongs.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Settled {
@@ -77,13 +89,12 @@ struct Shares {
 /// metrics below, it measures pods, and then keeps the card's own row beside them. Values that are
 /// all the card's own, in more than one pod at once, are copies even so.
 fn shares(metric: Metric, readings: &Readings) -> Shares {
-    let can_be_own = matches!(metric, Metric::GpuUtilization | Metric::FramebufferUsed);
     let bare = readings.iter().find(|it| it.0.is_none()).map(|it| it.1);
     let pods: Vec<(TenantId, f64)> =
         readings.iter().filter_map(|(pod, value)| Some((pod.clone()?, *value))).collect();
     let first = pods.first().map(|it| it.1);
     let is_uniform = pods.iter().all(|it| Some(it.1) == first);
-    let is_own = can_be_own
+    let is_own = can_be_own(metric)
         && match bare {
             Some(bare) => !(pods.len() > 1 && is_uniform && first == Some(bare) && bare != 0.0),
             None => !is_uniform,

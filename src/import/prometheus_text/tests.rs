@@ -108,6 +108,28 @@ fn a_dump_that_lists_one_series_after_the_other_is_sorted_without_a_word() {
 }
 
 #[test]
+fn pods_of_a_dump_that_lists_one_series_after_the_other_are_told_from_their_card() {
+    let mut text = String::new();
+    for (labels, value) in [(",pod=\"p\"", 60), ("", 80), (",pod=\"q\"", 20)] {
+        for second in 0..2 {
+            let at = 1_767_501_545 + second;
+            text += &format!(
+                "DCGM_FI_DEV_GPU_UTIL{{gpu=\"0\",UUID=\"GPU-a\"{labels}}} {} {at}\n",
+                value + second
+            );
+        }
+    }
+    let (summary, recording) = import_of(&text, &ImportOptions::default());
+    let pod =
+        |name| Subject::Tenant { gpu: Some(GpuId::new("GPU-a")), tenant: TenantId::new(name) };
+    for (subject, first) in [(gpu("GPU-a"), 80.0), (pod("p"), 60.0), (pod("q"), 20.0)] {
+        let series = recording.series(&subject, Metric::GpuUtilization).unwrap();
+        assert_eq!(series.values(), [first, first + 1.0], "{subject}");
+    }
+    assert_eq!((summary.readings, recording.outline.readings), (6, 6));
+}
+
+#[test]
 fn a_remark_whose_stamp_carries_no_zone_is_read_as_utc_and_that_is_told() {
     let text = "# cotenant-scrape-time: 2026-01-04 04:38:59\nDCGM_FI_DEV_GPU_TEMP{gpu=\"0\"} 50\n";
     let (summary, recording) = import_of(text, &ImportOptions::default());

@@ -141,7 +141,11 @@ fn text(line: &[u8]) -> Cow<'_, str> {
     while let [rest @ .., b'\n' | b'\r'] = line {
         line = rest;
     }
-    String::from_utf8_lossy(line)
+    // Far faster than looking for broken letters where there are none.
+    match std::str::from_utf8(line) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(line),
+    }
 }
 
 /// The lines at the start of a file, for recognition; one that the cut may have shortened is left out.
