@@ -384,3 +384,16 @@ fn the_hour_that_comes_twice_is_told_apart_by_the_order_of_rows() {
     assert_eq!(document["recording"]["readings"], 180);
     assert_eq!(document["devices"][0]["subjects"][0]["scopes"][0]["profile"]["samples"], 180);
 }
+
+#[test]
+fn arguments_of_a_program_never_enter_a_recording() {
+    let bench = Workbench::new();
+    bench.file(
+        "scrape.prom",
+        "nvidia_smi_utilization_gpu_ratio{uuid=\"GPU-1a\"} 0.5\n\
+         nvidia_smi_compute_app_info{pid=\"7\",process_name=\"/opt/bin/serve --key=secret\",uuid=\"GPU-1a\"} 1\n\
+         nvidia_smi_compute_app_used_memory_bytes{pid=\"7\",process_name=\"/opt/bin/serve --key=secret\",uuid=\"GPU-1a\"} 5\n",
+    );
+    let document = bench.analyse(&["scrape.prom", "--start", "2026-01-31T12:00:00Z"]).to_string();
+    assert!(document.contains("serve") && !document.contains("secret"), "{document}");
+}

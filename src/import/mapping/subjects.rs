@@ -12,6 +12,7 @@ use crate::import::mapping::decimal::plain_decimal;
 use crate::import::mapping::layout::SubjectCells;
 use crate::import::mapping::schema::{GpuKind, SubjectKind};
 use crate::import::run::ImportRun;
+use crate::import::smi::program::program_name;
 use crate::import::text::cells::is_missing;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -143,7 +144,7 @@ impl Subjects {
             };
             let (gpu, process) = (gpu.clone(), ProcessKey { pid, started: None });
             owners.process = Some(Subject::Process { gpu: gpu.clone(), process });
-            let name = at.program.map(|it| cells.get(it).to_owned());
+            let name = at.program.and_then(|it| program_name(cells.get(it)));
             run.fact(Fact::Process(Process { gpu, process, name, tenant: tenant.clone() }))?;
         }
         owners.tenant = tenant.map(|tenant| Subject::Tenant { gpu: owners.gpu.clone(), tenant });

@@ -16,6 +16,7 @@ use crate::import::prometheus_text::share::{Placed, settle};
 use crate::import::prometheus_text::unseen::Unseen;
 use crate::import::run::ImportRun;
 use crate::import::run::unknown_names::UnknownNames;
+use crate::import::smi::program::program_name;
 use crate::import::text::cells::number;
 use crate::import::text::clock::RowClock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,7 +127,7 @@ impl Reader {
     fn process(&mut self, sample: &Sample<'_>, run: &mut ImportRun<'_>) {
         match sample.labels.get("pid").map(str::parse) {
             Some(Ok(pid)) => {
-                let name = sample.labels.get("process_name").map(str::to_owned);
+                let name = sample.labels.get("process_name").and_then(program_name);
                 self.scrape.processes.insert((card(&sample.labels), pid), name);
             }
             _ => run.reject(sample.name, "a whole number as label `pid`", sample.identity),
@@ -175,7 +176,7 @@ impl Reader {
             self.scrape.cards.insert((card.clone(), details));
         }
         if let (Owner::Process { card, pid }, name) = (&owner, sample.labels.get("process_name")) {
-            self.scrape.processes.insert((card.clone(), *pid), name.map(str::to_owned));
+            self.scrape.processes.insert((card.clone(), *pid), name.and_then(program_name));
         }
         let profile = profile(&sample.labels).map(str::to_owned);
         self.unseen.measured.insert(metric);
