@@ -95,8 +95,7 @@ const LONGER_FILES: &[(&str, &str)] = &[];
 const LONGEST_ARCHITECTURE: usize = 200;
 
 /// Starts of paths that exist on one machine only.
-const MACHINE_PATHS: [&str; 6] =
-    ["/home/", "/root/", "/work/", "/Users/", "C:\\Users\\", "../shared"];
+const MACHINE_PATHS: [&str; 5] = ["/home/", "/root/", "/Users/", "C:\\Users\\", "../shared"];
 
 /// Files that may hold such a path, and why.
 const EXAMPLE_PATHS: &[(&str, &str)] = &[

@@ -176,7 +176,7 @@ fn outline(gpus: &[GpuId; 3]) -> Outline {
         metric: Some(Metric::GpuUtilization),
         span: None,
         detail: "nvidia-smi printed [N/A] in all 6000 rows.".to_owned(),
-        remedy: "Sample with `cotenant record`, which reads GPM counters.".to_owned(),
+        remedy: "Record SM activity too: dcgmi dmon -e 1002.".to_owned(),
     };
     let gap = BlindSpot {
         kind: BlindSpotKind::Gap,
