@@ -4,6 +4,7 @@
 
 use crate::analysis::evidence::Evidence;
 use crate::analysis::extents::BurstExtent;
+use crate::analysis::influence::findings::InfluenceFindings;
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
@@ -18,6 +19,8 @@ pub struct Findings {
     pub devices: Vec<DeviceFindings>,
     /// Tenants of which no GPU is known.
     pub unplaced: Vec<SubjectFindings>,
+    /// Who slows whom among those tenants, where the user said that they share one GPU.
+    pub unplaced_influences: InfluenceFindings,
     /// What the analyses could not see, besides what the recording itself says.
     pub blind_spots: Vec<BlindSpot>,
 }
@@ -42,6 +45,8 @@ pub struct DeviceFindings {
     pub subjects: Vec<SubjectFindings>,
     /// Pairs of tenants whose bursts were seen: whether they come together.
     pub co_activations: Vec<CoActivation>,
+    /// Who slows whom, and what else made somebody slow.
+    pub influences: InfluenceFindings,
 }
 
 /// Whether two tenants of one GPU are in a burst at the same time.

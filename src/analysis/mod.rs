@@ -5,10 +5,12 @@
 mod activity;
 mod bursts;
 mod co_activation;
+pub mod diagnosis_findings;
 pub mod evidence;
 pub mod extents;
 pub mod findings;
 mod idle;
+pub mod influence;
 mod levels;
 mod profile;
 mod resolution;
@@ -19,6 +21,7 @@ mod trap;
 use crate::analysis::co_activation::co_activations;
 use crate::analysis::findings::{DeviceFindings, Findings, SubjectFindings};
 use crate::analysis::idle::filled;
+use crate::analysis::influence::findings::InfluenceFindings;
 use crate::analysis::subject::subject_findings;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
@@ -61,7 +64,12 @@ pub fn compute<E: Send>(
     } else {
         Vec::new()
     };
-    Ok(Findings { devices: devices?, unplaced, blind_spots: Vec::new() })
+    Ok(Findings {
+        devices: devices?,
+        unplaced,
+        unplaced_influences: InfluenceFindings::default(),
+        blind_spots: Vec::new(),
+    })
 }
 
 /// Maps items in order on threads of their own, as many as rayon has.
@@ -124,7 +132,14 @@ fn device_findings(
         })
         .collect();
     let co_activations = co_activations(&seen, &outline.sources);
-    DeviceFindings { gpu: gpu.clone(), label, model, subjects, co_activations }
+    DeviceFindings {
+        gpu: gpu.clone(),
+        label,
+        model,
+        subjects,
+        co_activations,
+        influences: InfluenceFindings::default(),
+    }
 }
 
 fn subjects_of(

@@ -8,6 +8,7 @@ use crate::analysis::evidence::{Confidence, Evidence};
 use crate::analysis::findings::{
     DeviceFindings, Findings, Scope, ScopeFindings, SubjectFindings, UtilisationTrap,
 };
+use crate::analysis::influence::findings::InfluenceFindings;
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
 use crate::domain::metric::Metric;
@@ -116,6 +117,7 @@ fn device(gpu: &GpuId, label: &str, subjects: Vec<SubjectFindings>) -> DeviceFin
         model,
         subjects,
         co_activations: Vec::new(),
+        influences: InfluenceFindings::default(),
     }
 }
 
@@ -233,7 +235,7 @@ pub(crate) fn specimen() -> Specimen {
     ];
     Specimen {
         outline: outline(&gpus),
-        findings: Findings { devices, unplaced: Vec::new(), blind_spots: Vec::new() },
+        findings: Findings { devices, ..Findings::default() },
         suitability: verdicts(&gpus),
         settings: vec![
             ("on threshold".to_owned(), "50 %".to_owned()),
