@@ -1,10 +1,7 @@
 //! Whether two series are active together more often than their own rhythms explain.
 
 use crate::stats::correlate::centred;
-use crate::stats::fourier::Fourier;
-use crate::stats::fourier::comfortable_length;
-use realfft::num_complex::Complex;
-use std::collections::VecDeque;
+use crate::stats::ring::{Ring, decorrelation_lag, sliding_maxima};
 
 /// Shortest rotation that counts as independent of the true alignment.
 const LEAST_GUARD: usize = 30;
@@ -76,63 +73,6 @@ pub fn shift_test(x: &[f64], y: &[f64], max_lag: usize) -> Option<ShiftTest> {
     let as_good = maxima.iter().filter(|&&it| it >= statistic - TIE).count();
     let p_value = (1 + as_good) as f64 / (1 + rotations) as f64;
     Some(ShiftTest { statistic: statistic.clamp(-1.0, 1.0), p_value, lag })
-}
-
-/// Correlation sums around a ring of samples.
-struct Ring {
-    samples: usize,
-    /// Twice the samples, so that the transform is fast whatever factors their number has.
-    padded: usize,
-    fourier: Fourier,
-}
-
-impl Ring {
-    fn of(samples: usize) -> Self {
-        let padded = comfortable_length(2 * samples);
-        Self { samples, padded, fourier: Fourier::default() }
-    }
-
-    fn transform(&mut self, values: &[f64]) -> Vec<Complex<f64>> {
-        let mut padded = vec![0.0; self.padded];
-        padded[..values.len()].copy_from_slice(values);
-        self.fourier.forward(padded)
-    }
-
-    /// Σ_t x(t−s) y(t) for every s, where what lies before the start is the end.
-    fn products(&mut self, x: &[Complex<f64>], y: &[Complex<f64>]) -> Vec<f64> {
-        let spectrum = x.iter().zip(y).map(|(x, y)| x.conj() * y).collect();
-        let mut products = self.fourier.inverse(spectrum, self.padded);
-        for shift in 1..self.samples {
-            products[shift] += products[self.padded - self.samples + shift];
-        }
-        products.truncate(self.samples);
-        products
-    }
-}
-
-fn decorrelation_lag(products: &[f64]) -> usize {
-    let limit = products[0] * (-1.0_f64).exp();
-    products.iter().position(|product| *product < limit).unwrap_or(products.len())
-}
-
-/// Largest value of every stretch of `width` neighbours.
-fn sliding_maxima(values: &[f64], width: usize) -> Vec<f64> {
-    let mut maxima = Vec::with_capacity(values.len().saturating_sub(width) + 1);
-    // Indices whose values fall: the front is the largest of the current stretch.
-    let mut falling: VecDeque<usize> = VecDeque::with_capacity(width);
-    for (index, &value) in values.iter().enumerate() {
-        while falling.back().is_some_and(|&last| values[last] <= value) {
-            falling.pop_back();
-        }
-        falling.push_back(index);
-        if falling.front().is_some_and(|&first| first + width <= index) {
-            falling.pop_front();
-        }
-        if index + 1 >= width {
-            maxima.extend(falling.front().map(|&first| values[first]));
-        }
-    }
-    maxima
 }
 
 #[cfg(test)]

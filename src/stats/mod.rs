@@ -3,7 +3,9 @@
 //!
 //! Nothing here knows what the numbers measure. Slices are gap free and evenly spaced; a recording
 //! with gaps is a list of segments, `&[&[f64]]`. Values are finite, which is the caller's promise.
-//! A quantity that is undefined is `None`: never zero, never NaN. No function draws random numbers,
+//! A quantity that is undefined is `None`: never zero, never NaN. Where several series share one grid
+//! of bins (`granger`, `contrast`, `dose`), NaN marks a bin in which one of them was not seen. Random
+//! numbers come from a seed that the caller gives,
 //! so the same slice always gives the same bits on one machine; between machines the last bits of
 //! what goes through a Fourier transform may differ, as it uses the instructions at hand.
 #![warn(missing_docs)]
@@ -11,13 +13,22 @@
 pub mod bursts;
 pub mod changepoint;
 pub mod coactivation;
+pub mod contrast;
 pub mod correlate;
+pub mod cpi2;
 pub mod dispersion;
+pub mod dose;
+pub mod drift;
 mod fourier;
+pub mod granger;
+pub mod least_squares;
 mod lomb_scargle;
 pub mod moments;
+pub mod multiple;
 pub mod period;
+pub mod permutation;
 pub mod quantile;
+mod ring;
 pub mod telegraph;
 
 #[cfg(test)]

@@ -1,0 +1,104 @@
+//! Slow drift as a few cosines in every stretch of time.
+//!
+//! What changes over minutes for reasons of its own must not count as an effect of anybody. Taking
+//! drift out stretch by stretch keeps the number of cosines in step with the record and the cost linear.
+
+use nalgebra::DMatrix;
+use nalgebra::linalg::QR;
+use std::f64::consts::PI;
+use std::ops::Range;
+
+/// Drift within a stretch: cosines of 0, 1, 2, … half periods over it.
+///
+/// For a stretch of n bins these are cos(πk(t+½)/n), k = 0..=max(2, n/100): everything slower than
+/// about 200 bins. A long record is cut into stretches, so that the cost stays linear.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drift {
+    /// Bins of the stretch.
+    pub bins: Range<usize>,
+    /// Cosines besides the constant.
+    pub cosines: usize,
+}
+
+/// Longest stretch, in bins.
+const STRETCH: usize = 600;
+/// Bins for each cosine.
+const BINS_PER_COSINE: usize = 100;
+/// Fewest cosines, besides the constant.
+const FEWEST_COSINES: usize = 2;
+
+/// Cuts a record of so many bins into stretches of equal length.
+pub fn stretches(bins: usize) -> Vec<Drift> {
+    let count = bins.div_ceil(STRETCH).max(1);
+    (0..count)
+        .map(|it| {
+            let bins = bins * it / count..bins * (it + 1) / count;
+            let cosines = (bins.len() / BINS_PER_COSINE).max(FEWEST_COSINES);
+            Drift { bins, cosines }
+        })
+        .collect()
+}
+
+impl Drift {
+    /// Takes the drift out of all columns, whose rows are these bins; returns how many dimensions that cost.
+    ///
+    /// The rows must lie in the stretch. With no more rows than cosines nothing would be left, so they become 0.
+    ///
+    /// Source: the cosines of N. Ahmed, T. Natarajan and K. R. Rao, IEEE Trans. Comput. 23 (1974), 90–93; regression on them
+    /// by the theorem of R. Frisch and F. V. Waugh, Econometrica 1 (1933), 387–401.
+    pub(crate) fn remove(&self, rows: &[usize], columns: &mut DMatrix<f64>) -> usize {
+        let length = self.bins.len() as f64;
+        let basis = DMatrix::from_fn(rows.len(), self.cosines + 1, |row, k| {
+            let place = (rows[row] - self.bins.start) as f64 + 0.5;
+            (PI * k as f64 * place / length).cos()
+        });
+        if rows.len() <= self.cosines + 1 {
+            columns.fill(0.0);
+            return rows.len();
+        }
+        let orthonormal = QR::new(basis).q();
+        let explained = orthonormal.tr_mul(columns);
+        columns.gemm(-1.0, &orthonormal, &explained, 1.0);
+        self.cosines + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_cover_every_bin_once_and_none_is_longer_than_six_hundred() {
+        for bins in [1, 90, 600, 601, 3600, 86_400] {
+            let all = stretches(bins);
+            assert_eq!(all.first().map(|it| it.bins.start), Some(0));
+            assert_eq!(all.last().map(|it| it.bins.end), Some(bins));
+            assert!(all.windows(2).all(|pair| pair[0].bins.end == pair[1].bins.start));
+            assert!(all.iter().all(|it| it.bins.len() <= 600 && it.cosines >= 2));
+        }
+    }
+
+    #[test]
+    fn a_slow_wave_goes_and_a_fast_one_stays() {
+        let drift = &stretches(600)[0];
+        let rows: Vec<usize> = (0..600).filter(|it| it % 7 != 3).collect();
+        let wave = |period: f64| {
+            DMatrix::from_fn(rows.len(), 1, |row, _| (rows[row] as f64 * 2.0 * PI / period).sin())
+        };
+        let (mut slow, mut fast) = (wave(1200.0), wave(20.0));
+        let (before, spent) = (slow.norm(), drift.remove(&rows, &mut slow));
+        assert_eq!(spent, 7);
+        assert!(slow.norm() < 0.05 * before, "{} of {before}", slow.norm());
+        let before = fast.norm();
+        drift.remove(&rows, &mut fast);
+        assert!(fast.norm() > 0.99 * before);
+    }
+
+    #[test]
+    fn fewer_rows_than_cosines_leave_nothing() {
+        let drift = &stretches(600)[0];
+        let mut column = DMatrix::from_element(3, 1, 5.0);
+        assert_eq!(drift.remove(&[1, 2, 3], &mut column), 3);
+        assert_eq!(column.norm(), 0.0);
+    }
+}
