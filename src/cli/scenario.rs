@@ -65,6 +65,13 @@ fn facts(scenario: &Scenario) -> Vec<Fact> {
             facts.push(Fact::MigInstance(MigInstance {
                 instance: mig_instance(GpuId::new(board.uuid.clone()), instance.gi, instance.ci),
                 profile: Some(instance.profile.clone()),
+                tenants: scenario
+                    .tenant_infos()
+                    .into_iter()
+                    .filter(|it| it.device == board.index)
+                    .filter(|it| it.instance == Some((instance.gi, instance.ci)))
+                    .map(|it| TenantId::new(it.name))
+                    .collect(),
             }));
         }
     }

@@ -1,7 +1,7 @@
 //! What a recording holds, without its samples.
 
 use crate::domain::blind_spot::BlindSpot;
-use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
 use crate::domain::sink::Fact;
 use crate::domain::source::Source;
 use crate::domain::time::TimeSpan;
@@ -75,9 +75,12 @@ pub struct Process {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MigInstance {
     /// The instance.
-    pub instance: crate::domain::ident::MigInstanceId,
+    pub instance: MigInstanceId,
     /// Profile, for example `1g.10gb`.
     pub profile: Option<String>,
+    /// Tenants that live in it, where the source says so.
+    #[serde(default)]
+    pub tenants: Vec<TenantId>,
 }
 
 /// A stretch of time that the source gave a name to.
@@ -158,7 +161,7 @@ impl Outline {
             Fact::Device(it) => {
                 self.merge(Outline { devices: vec![it], ..Outline::default() });
             }
-            Fact::MigInstance(it) => push_new(&mut self.mig_instances, it),
+            Fact::MigInstance(it) => complete(&mut self.mig_instances, it),
             Fact::Process(it) => push_new(&mut self.processes, it),
             Fact::Source(it) => push_new(&mut self.sources, it),
             Fact::BlindSpot(it) => push_new(&mut self.blind_spots, it),
@@ -177,7 +180,7 @@ impl Outline {
                 None => self.devices.push(device),
             }
         }
-        extend_new(&mut self.mig_instances, other.mig_instances);
+        other.mig_instances.into_iter().for_each(|it| complete(&mut self.mig_instances, it));
         extend_new(&mut self.processes, other.processes);
         self.subjects.extend(other.subjects);
         self.subjects.sort();
@@ -191,6 +194,17 @@ impl Outline {
             (mine, theirs) => mine.or(theirs),
         };
         self.readings += other.readings;
+    }
+}
+
+/// Takes in an instance; what is known of it already is completed.
+fn complete(mine: &mut Vec<MigInstance>, it: MigInstance) {
+    match mine.iter_mut().find(|known| known.instance == it.instance) {
+        Some(known) => {
+            known.profile = known.profile.take().or(it.profile);
+            extend_new(&mut known.tenants, it.tenants);
+        }
+        None => mine.push(it),
     }
 }
 

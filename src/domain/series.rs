@@ -39,6 +39,11 @@ impl Series {
         &self.times
     }
 
+    /// Stamps, to be shared with another series.
+    pub fn shared_times(&self) -> Arc<Vec<Timestamp>> {
+        Arc::clone(&self.times)
+    }
+
     /// Values, one for each stamp.
     pub fn values(&self) -> &[f64] {
         &self.values

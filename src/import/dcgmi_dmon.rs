@@ -194,7 +194,8 @@ impl DcgmiFile {
                 let gpu = instance.gpu.clone();
                 run.fact(Fact::Device(Device { is_mig: Some(true), ..Device::named(gpu) }))?;
                 let instance = instance.clone();
-                run.fact(Fact::MigInstance(MigInstance { instance, profile: None }))
+                let (profile, tenants) = (None, Vec::new());
+                run.fact(Fact::MigInstance(MigInstance { instance, profile, tenants }))
             }
             _ => Ok(()),
         }

@@ -122,6 +122,7 @@ impl Subjects {
             Ok(device) => device,
             Err(nobody) => return Ok(Err(nobody)),
         };
+        let tenant = tenant(mapping, at, cells);
         let mut owners =
             Owners { gpu: device.as_ref().map(|it| it.gpu.clone()), ..Owners::default() };
         if let Some(device) = device {
@@ -133,11 +134,11 @@ impl Subjects {
                 };
                 let profile = at.profile.map(|it| cells.get(it).to_owned());
                 owners.device = Some(Subject::MigInstance { instance: instance.clone() });
-                run.fact(Fact::MigInstance(MigInstance { instance, profile }))?;
+                let tenants = tenant.iter().cloned().collect();
+                run.fact(Fact::MigInstance(MigInstance { instance, profile, tenants }))?;
             }
             run.fact(Fact::Device(device))?;
         }
-        let tenant = tenant(mapping, at, cells);
         if let (Some(position), Some(gpu)) = (at.pid, &owners.gpu) {
             let Some(pid) = whole(cells.get(position)) else {
                 return Ok(Err(Nobody { position, expected: "a process id" }));

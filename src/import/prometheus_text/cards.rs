@@ -106,7 +106,9 @@ impl Cards {
         let profile = profile.map(str::to_owned);
         if !self.profiles.contains_key(&instance) {
             self.profiles.insert(instance.clone(), profile.clone());
-            run.fact(Fact::MigInstance(MigInstance { instance: instance.clone(), profile }))?;
+            let tenants = Vec::new();
+            let described = MigInstance { instance: instance.clone(), profile, tenants };
+            run.fact(Fact::MigInstance(described))?;
         }
         Ok(Some(instance))
     }

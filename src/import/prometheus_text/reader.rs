@@ -3,7 +3,7 @@
 use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{ProcessKey, Subject, TenantId};
 use crate::domain::metric::{Dialect, Metric, Unit};
-use crate::domain::outline::Process;
+use crate::domain::outline::{MigInstance, Process};
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
@@ -300,6 +300,13 @@ impl Reader {
                 );
                 let remedy = "record processes on the node with `nvidia-smi pmon -s um -o DT`, or \
                               let dcgm-exporter measure pods (KUBERNETES_VIRTUAL_GPUS=true)";
+                if let (Subject::MigInstance { instance }, Subject::Tenant { tenant, .. }) =
+                    (place, &tenant)
+                {
+                    let tenants = vec![tenant.clone()];
+                    let lives_in = MigInstance { instance, profile: None, tenants };
+                    run.fact(Fact::MigInstance(lives_in))?;
+                }
                 run.blind_spot(BlindSpotKind::Ambiguous, Some(tenant), None, detail, remedy)?;
             }
         }

@@ -1,0 +1,210 @@
+//! Who lives on a GPU: processes, tenants and instances, put together into those who may slow or be slowed.
+
+use crate::analysis::activity::Activity;
+use crate::analysis::idle::filled;
+use crate::analysis::influence::grid::Grid;
+use crate::domain::ident::{MigInstanceId, Subject, TenantId};
+use crate::domain::metric::Metric;
+use crate::domain::recording::{Recording, Trace};
+use crate::domain::series::Series;
+use crate::domain::source::Source;
+use crate::domain::time::TimeSpan;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Somebody on a GPU.
+#[derive(Debug)]
+pub(crate) struct Member<'a> {
+    /// Short name.
+    pub(crate) label: String,
+    /// The tenant, or else the process or instance.
+    pub(crate) subject: Subject,
+    /// Activity, one series for each process or view.
+    pub(crate) activities: Vec<Busy>,
+    /// What the tenant itself measures.
+    pub(crate) service: Option<&'a Trace>,
+    /// The instance that it lives in; `None` without MIG or where it is not known.
+    pub(crate) instance: Option<MigInstanceId>,
+}
+
+/// One series of activity, 0 to 1.
+#[derive(Debug, Clone)]
+pub(crate) struct Busy {
+    pub(crate) series: Series,
+    pub(crate) window_s: f64,
+    pub(crate) stride_s: f64,
+}
+
+/// Everybody on one GPU, or everybody without one, in the order of their names.
+pub(crate) fn cast<'a>(
+    parts: &[&'a Recording],
+    is_here: impl Fn(&Subject) -> bool,
+) -> Vec<Member<'a>> {
+    let mut tenants: BTreeMap<TenantId, Member<'a>> = BTreeMap::new();
+    let mut others: Vec<Member<'a>> = Vec::new();
+    for part in parts {
+        let outline = &part.outline;
+        for (subject, trace) in part.traces.iter().filter(|it| is_here(it.0)) {
+            let own = busy(subject, trace, part);
+            let member = |label: String, subject: Subject| Member {
+                label,
+                subject,
+                activities: Vec::new(),
+                service: None,
+                instance: None,
+            };
+            match subject {
+                Subject::Device { .. } => {}
+                Subject::Tenant { tenant, .. } => {
+                    let it = tenants
+                        .entry(tenant.clone())
+                        .or_insert_with(|| member(tenant.to_string(), subject.clone()));
+                    it.subject = subject.clone();
+                    it.activities.extend(own);
+                    it.service = Some(trace);
+                }
+                Subject::Process { gpu, process } => {
+                    let known = outline
+                        .processes
+                        .iter()
+                        .find(|it| it.gpu == *gpu && it.process == *process)
+                        .and_then(|it| it.tenant.clone());
+                    match known {
+                        Some(tenant) => {
+                            let subject = Subject::Tenant {
+                                gpu: Some(gpu.clone()),
+                                tenant: tenant.clone(),
+                            };
+                            let it = tenants
+                                .entry(tenant.clone())
+                                .or_insert_with(|| member(tenant.to_string(), subject));
+                            it.activities.extend(own);
+                        }
+                        None => {
+                            let mut it = member(outline.label(subject), subject.clone());
+                            it.activities.extend(own);
+                            others.push(it);
+                        }
+                    }
+                }
+                Subject::MigInstance { instance } => {
+                    let mut it = member(outline.label(subject), subject.clone());
+                    it.activities.extend(own);
+                    it.instance = Some(instance.clone());
+                    others.push(it);
+                }
+            }
+        }
+        settle_in(outline.mig_instances.as_slice(), &mut tenants, &mut others);
+    }
+    let mut all: Vec<Member<'a>> = tenants.into_values().chain(others).collect();
+    all.sort_by(|a, b| a.label.cmp(&b.label).then_with(|| a.subject.cmp(&b.subject)));
+    all
+}
+
+/// Tenants get the instance that they live in; one alone in an instance gets its activity too.
+fn settle_in(
+    instances: &[crate::domain::outline::MigInstance],
+    tenants: &mut BTreeMap<TenantId, Member<'_>>,
+    others: &mut Vec<Member<'_>>,
+) {
+    for described in instances {
+        for tenant in &described.tenants {
+            if let Some(it) = tenants.get_mut(tenant) {
+                it.instance = Some(described.instance.clone());
+            }
+        }
+        let [tenant] = described.tenants.as_slice() else { continue };
+        let place = others.iter().position(|it| {
+            matches!(&it.subject, Subject::MigInstance { instance } if *instance == described.instance)
+        });
+        if let (Some(place), Some(it)) = (place, tenants.get_mut(tenant))
+            && it.activities.is_empty()
+        {
+            it.activities = others.remove(place).activities;
+        }
+    }
+}
+
+fn busy(subject: &Subject, trace: &Trace, part: &Recording) -> Option<Busy> {
+    let sources: &[Source] = &part.outline.sources;
+    let trace: Cow<'_, Trace> =
+        filled(subject, trace, part).map_or(Cow::Borrowed(trace), |it| Cow::Owned(it.trace));
+    let activity = Activity::of(&trace, sources)?;
+    let series = Series::new(activity.series.shared_times(), activity.values.clone())?;
+    // A process's reading covers the time since the one before; the driver's window is the device's.
+    let is_process = matches!(subject, Subject::Process { .. });
+    let window_s = if is_process && !activity.window_is_stated {
+        activity.stride_s
+    } else {
+        activity.window_s
+    };
+    Some(Busy { series, window_s, stride_s: activity.stride_s })
+}
+
+impl Member<'_> {
+    /// Median step between samples of its activity, in seconds; `None` when it was never seen.
+    pub(crate) fn stride_s(&self) -> Option<f64> {
+        self.activities.iter().map(|it| it.stride_s).reduce(f64::max)
+    }
+
+    /// From the first to the last sign of activity.
+    pub(crate) fn span(&self) -> Option<TimeSpan> {
+        self.activities.iter().filter_map(|it| it.series.span()).reduce(TimeSpan::hull)
+    }
+
+    /// Activity bin by bin, all processes together; NaN where it was not seen.
+    ///
+    /// Before its first and after its last sign a tenant is not there: 0, as long as `is_watched` says that somebody looked.
+    pub(crate) fn activity(&self, grid: &Grid, is_watched: &[bool]) -> Vec<f64> {
+        let mut total = vec![f64::NAN; grid.bins];
+        for busy in &self.activities {
+            let Some(span) = busy.series.span() else { continue };
+            let mut means = grid.means(&busy.series, Some(busy.window_s), 0, |it| it);
+            let end = span.until().plus_micros(grid.step_us);
+            for (bin, value) in means.iter_mut().enumerate() {
+                let at = grid.start_of(bin);
+                let is_outside = at.plus_micros(grid.step_us) <= span.from() || at >= end;
+                if value.is_nan() && is_outside && is_watched[bin] {
+                    *value = 0.0;
+                }
+            }
+            for (sum, value) in total.iter_mut().zip(&means) {
+                // One process that was not seen makes the sum unknown, not smaller.
+                *sum = if sum.is_nan() && !value.is_nan() && self.activities.len() == 1 {
+                    *value
+                } else if sum.is_nan() {
+                    *value
+                } else {
+                    *sum + *value
+                };
+            }
+        }
+        total.iter_mut().for_each(|it| *it = it.min(1.0));
+        total
+    }
+
+    /// One of its own measurements; `None` when it has none of this metric.
+    pub(crate) fn measured(&self, metric: Metric) -> Option<&Series> {
+        self.service?.get(metric).filter(|it| it.len() > 1)
+    }
+}
+
+/// For each bin, whether anything on the GPU was looked at: the device itself, or anybody's activity.
+pub(crate) fn watched(grid: &Grid, device: Option<&Trace>, cast: &[Member<'_>]) -> Vec<bool> {
+    let mut is_watched = vec![false; grid.bins];
+    let mut mark = |series: &Series| {
+        for at in series.times() {
+            let bins = [grid.bin_of(*at), grid.bin_of(at.plus_micros(-grid.step_us))];
+            bins.into_iter().flatten().for_each(|bin| is_watched[bin] = true);
+        }
+    };
+    if let Some(device) = device {
+        [Metric::GpuUtilization, Metric::SmActive, Metric::GraphicsEngineActive]
+            .iter()
+            .filter_map(|it| device.get(*it))
+            .for_each(&mut mark);
+    }
+    cast.iter().flat_map(|it| &it.activities).for_each(|it| mark(&it.series));
+    is_watched
+}
