@@ -172,6 +172,8 @@ fn metric(quantity: Quantity) -> Metric {
         Quantity::MemClockMhz => Metric::MemoryClock,
         Quantity::TemperatureCelsius => Metric::GpuTemperature,
         Quantity::ThrottleReasons => Metric::ThrottleReasons,
+        Quantity::Xid => Metric::Xid,
+        Quantity::EccUncorrected => Metric::EccUncorrected,
         Quantity::PcieTxBytesPerSecond => Metric::PcieTransmit,
         Quantity::PcieRxBytesPerSecond => Metric::PcieReceive,
         Quantity::LatencyMeanSeconds => Metric::LatencyMean,
