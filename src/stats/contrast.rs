@@ -2,7 +2,7 @@
 
 use crate::stats::bursts::thresholds;
 use crate::stats::drift::stretches;
-use crate::stats::quantile::quantiles;
+use crate::stats::quantile::{quantile, quantiles};
 use crate::stats::ring::{Ring, decorrelation_lag, sliding_maxima};
 use nalgebra::DMatrix;
 use rand::{Rng, SeedableRng};
@@ -18,6 +18,14 @@ const LEAST_GUARD: usize = 30;
 const FEWEST_ROTATIONS: usize = 20;
 /// Rounding of the transform must not decide between rotations that are equal on paper.
 const TIE: f64 = 1e-9;
+/// Share of its fit onto itself from which a rotated rhythm is the same rhythm.
+const ONTO_ITSELF: f64 = 0.95;
+/// Standard deviations beyond which a residual counts as this far out.
+const CLIP: f64 = 3.0;
+/// Greatest memory that is filtered out.
+const MOST_MEMORY: f64 = 0.9;
+/// Median size of a standard normal number.
+const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
 /// Fewest cycles of burst and gap that are drawn from.
 const FEWEST_CYCLES: usize = 5;
 
@@ -48,7 +56,7 @@ pub struct Contrast {
     pub p_value: f64,
     /// Least probability that a suspect of this rhythm could reach: large when it repeats itself exactly.
     pub least_p: f64,
-    /// Residual within its stratum, 0 where it is missing.
+    /// Residual within its stratum, far outliers drawn in, 0 where it is missing.
     matched: Vec<f64>,
     /// Burst of `lag` bins ago within its stratum and without drift, 0 where it is missing.
     bursts: Vec<f64>,
@@ -59,13 +67,15 @@ pub struct Contrast {
 /// Compares a residual in bursts and between them, within blocks of 150 bins and fifths of the load.
 ///
 /// With e the residual less the mean of its stratum and o the bursts, likewise and without drift: effect =
-/// Σeo/Σo², the difference within strata weighted by n_on n_off/(n_on+n_off). The lag is the one of 0..=`max_lag`
-/// with the greatest Σe(t)o(t−l); its null is every rotation of the bursts around the ring, each
-/// with its own best lag, except within a guard of 30 bins or three decorrelation lags. Deterministic; time O(n log n).
+/// Σeo/Σo², the difference within strata weighted by n_on n_off/(n_on+n_off), where what lies three standard deviations
+/// beyond it is drawn in. The lag is the one of 0..=`max_lag` with the greatest mean of e(t)o(t−l), e filtered by its own memory; its
+/// null is every rotation of the bursts around the ring, each with its own best lag, except within a
+/// guard of 30 bins or three decorrelation lags. Only the time from the first burst to the last counts. Deterministic; time O(n log n).
 ///
 /// `None` if the series differ in length, fewer than 20 rotations are left, or a side is constant.
 ///
-/// Source: recipe; rotations as discussed by K. D. Harris, bioRxiv 2020.11.29.402719.
+/// Source: recipe; rotations as discussed by K. D. Harris, bioRxiv 2020.11.29.402719; filter: D. Cochrane and G. H. Orcutt,
+/// J. Am. Stat. Assoc. 44 (1949), 32–61.
 pub fn contrast(
     residual: &[f64],
     load: Option<&[f64]>,
@@ -76,19 +86,28 @@ pub fn contrast(
     if on.len() != n || n < 2 * LEAST_GUARD + FEWEST_ROTATIONS {
         return None;
     }
+    let on = &between_first_and_last(on);
     let strata = strata(residual, load);
     let matched = matched(residual, &strata);
     let mut ring = Ring::of(n);
-    let (x, y) = (ring.transform(&centred(on)), ring.transform(&matched));
+    let is_seen: Vec<f64> = on.iter().map(|it| f64::from(u8::from(it.is_some()))).collect();
+    let is_known: Vec<f64> = strata.iter().map(|it| f64::from(u8::from(it.is_some()))).collect();
+    let (x, y) = (
+        ring.transform(&centred(on)),
+        ring.transform(&whitened(&clipped(&matched, &strata), &strata)),
+    );
+    let (seen, known) = (ring.transform(&is_seen), ring.transform(&is_known));
     let (x_acf, y_acf) = (ring.products(&x, &x), ring.products(&y, &y));
-    let scale = (x_acf[0] * y_acf[0]).sqrt();
-    if scale <= 0.0 {
-        return None;
-    }
     let memory = decorrelation_lag(&x_acf).min(decorrelation_lag(&y_acf));
     let guard = LEAST_GUARD.max(max_lag).max(memory.saturating_mul(3)).min(n / 4);
     let rotations = n.checked_sub(2 * guard).filter(|it| *it >= FEWEST_ROTATIONS)?;
-    let fit = ring.products(&x, &y);
+    // Holes that both share make the true alignment richer in pairs than any rotation, so means are compared and not sums.
+    let fit = means(ring.products(&x, &y), &ring.products(&seen, &known));
+    let itself = means(x_acf, &ring.products(&seen, &seen));
+    let scale = (itself[0] * y_acf[0] / n as f64).sqrt();
+    if scale <= 0.0 {
+        return None;
+    }
     let first = &fit[..=max_lag];
     let best = first.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let lag = first.iter().position(|it| *it >= best - TIE * scale)?;
@@ -99,9 +118,13 @@ pub fn contrast(
     };
     let p_value = share(&fit, best - TIE * scale);
     // A rotation onto itself fits as well as the truth does, whatever the victim did.
-    let least_p = share(&x_acf, (1.0 - 1e-6) * x_acf[0]);
+    let least_p = share(&itself, ONTO_ITSELF * itself[0]);
     let bursts = settled(on, lag, residual, &strata);
-    let effect = ratio(matched.iter().zip(&bursts).map(|(e, o)| [e * o, o * o]))?;
+    let plain = effect(&matched, &bursts)?;
+    let beyond: Vec<f64> = matched.iter().zip(&bursts).map(|(e, o)| e - plain * o).collect();
+    let beyond = clipped(&beyond, &strata);
+    let matched: Vec<f64> = beyond.iter().zip(&bursts).map(|(e, o)| e + plain * o).collect();
+    let effect = effect(&matched, &bursts)?;
     let cycles = (lag + 1..n)
         .filter(|it| on[it - lag] == Some(true) && on[it - lag - 1] == Some(false))
         .collect();
@@ -140,6 +163,54 @@ impl Contrast {
     pub fn matched(&self) -> &[f64] {
         &self.matched
     }
+}
+
+/// Bursts and gaps from the first burst to the last; what lies outside is not seen.
+///
+/// Before a tenant came and after it left much else may have been different too.
+fn between_first_and_last(on: &[Option<bool>]) -> Vec<Option<bool>> {
+    let is_burst = |it: &Option<bool>| *it == Some(true);
+    let first = on.iter().position(is_burst).unwrap_or(on.len());
+    let end = on.iter().rposition(is_burst).map_or(0, |it| it + 1);
+    on.iter().enumerate().map(|(bin, it)| it.filter(|_| (first..end).contains(&bin))).collect()
+}
+
+/// Values within three standard deviations, as the median deviation tells it; a few freak requests must not decide.
+fn clipped(matched: &[f64], strata: &[Option<usize>]) -> Vec<f64> {
+    let sizes: Vec<f64> =
+        matched.iter().zip(strata).filter(|it| it.1.is_some()).map(|it| it.0.abs()).collect();
+    let limit = quantile(&sizes, 0.5).map_or(0.0, |it| CLIP * it / NORMAL_MEDIAN);
+    if limit <= 0.0 {
+        return matched.to_vec();
+    }
+    matched.iter().map(|it| it.clamp(-limit, limit)).collect()
+}
+
+/// Values filtered forwards and backwards by the residual's own memory, 0 where there is none.
+///
+/// (1−φB)(1−φF) with φ the correlation of neighbours: a sum of products with it is that of two series that both forgot their past,
+/// so what is left fluctuates freely and bursts stand out.
+fn whitened(values: &[f64], strata: &[Option<usize>]) -> Vec<f64> {
+    let products: f64 = values.windows(2).map(|it| it[0] * it[1]).sum();
+    let squares: f64 = values.iter().map(|it| it * it).sum();
+    let memory = if squares > 0.0 { (products / squares).clamp(0.0, MOST_MEMORY) } else { 0.0 };
+    let at = |bin: Option<usize>| bin.and_then(|it| values.get(it)).copied().unwrap_or(0.0);
+    let filtered = |bin: usize| {
+        let beside = at(bin.checked_sub(1)) + at(bin.checked_add(1));
+        (1.0 + memory * memory) * values[bin] - memory * beside
+    };
+    (0..values.len()).map(|bin| strata[bin].map_or(0.0, |_| filtered(bin))).collect()
+}
+
+/// Sums over pairs as means; few pairs count as many, so that chance does not look like fit.
+fn means(sums: Vec<f64>, pairs: &[f64]) -> Vec<f64> {
+    let least = 0.5 * pairs.first().copied().unwrap_or(1.0).max(1.0);
+    sums.into_iter().zip(pairs).map(|(sum, pairs)| sum / pairs.max(least)).collect()
+}
+
+/// Σeo/Σo².
+fn effect(residual: &[f64], bursts: &[f64]) -> Option<f64> {
+    ratio(residual.iter().zip(bursts).map(|(e, o)| [e * o, o * o]))
 }
 
 fn ratio(sums: impl Iterator<Item = [f64; 2]>) -> Option<f64> {

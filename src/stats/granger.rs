@@ -73,6 +73,8 @@ pub struct GrangerTest {
     pub long_run: f64,
     /// Standard error of that.
     pub standard_error: f64,
+    /// Greatest coefficient of the suspect at any lag: its plainest effect on the next bins.
+    pub peak: f64,
     /// How much of the suspect load, conditions and the other suspects explain: 1/(1−R²).
     pub inflation: f64,
 }
@@ -236,6 +238,7 @@ impl<'a> Conditioned<'a> {
             p_far,
             long_run,
             standard_error,
+            peak: far.coefficients.iter().rev().take(reach + 1).copied().fold(f64::MIN, f64::max),
             inflation: self.inflation(&rest, suspect),
         })
     }

@@ -71,10 +71,8 @@ pub(crate) fn cast<'a>(
                         .and_then(|it| it.tenant.clone());
                     match known {
                         Some(tenant) => {
-                            let subject = Subject::Tenant {
-                                gpu: Some(gpu.clone()),
-                                tenant: tenant.clone(),
-                            };
+                            let subject =
+                                Subject::Tenant { gpu: Some(gpu.clone()), tenant: tenant.clone() };
                             let it = tenants
                                 .entry(tenant.clone())
                                 .or_insert_with(|| member(tenant.to_string(), subject));

@@ -61,7 +61,7 @@ pub struct Influence {
     pub mde_ratio: Option<f64>,
     /// By which way the influence acts, where it is not the SMs, caches and memory themselves.
     pub through: Option<Channel>,
-    /// Change of the victim that goes with one standard deviation of the suspect, all suspects together in one regression: for ranking.
+    /// Change of the victim that goes with one standard deviation of the suspect, all suspects together in one regression, at the lag where it is greatest.
     pub importance_ratio: Option<f64>,
     /// The score of CPI2, -1 to 1, as a familiar second number; 0.35 is its threshold.
     pub cpi2_score: Option<f64>,

@@ -1,0 +1,269 @@
+//! One victim's measurement against every suspect: both witnesses, bin by bin.
+
+use crate::stats::bursts::thresholds;
+use crate::stats::contrast::{Contrast, contrast, presence};
+use crate::stats::cpi2::{alarm_line, cpi2_score};
+use crate::stats::dose::{DoseResponse, dose_response};
+use crate::stats::granger::{Conditioned, GrangerTest, MOST_REACH, Panel};
+use crate::stats::moments::Moments;
+use crate::stats::quantile::quantiles;
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+
+/// Longest lag of an influence, in seconds.
+const LONGEST_LAG_S: f64 = 5.0;
+/// Draws for an interval.
+const DRAWS: usize = 1000;
+/// Suspects up to which all others are held fixed; beyond, only those that help to predict the victim.
+const MOST_HELD: usize = 14;
+/// Probability up to which another suspect counts as helping.
+const HELPS: f64 = 0.2;
+/// An activity that never rises over this is nobody's.
+const LEAST_ACTIVITY: f64 = 0.003;
+/// 80 % power at one-sided 5 %: z(0.8) + z(0.95).
+const POWER_FACTOR: f64 = 2.49;
+/// Probability without conditions up to which they are tried.
+const WORTH_CONDITIONS: f64 = 0.2;
+
+/// Series on one grid; NaN where something was not seen.
+#[derive(Debug, Clone)]
+pub struct Bins {
+    /// Length of a bin, in seconds.
+    pub bin_s: f64,
+    /// The victim's measurement in logarithms; higher is worse.
+    pub victim: Vec<f64>,
+    /// The victim's offered load over its mean, less 1; `None` when it is not known.
+    pub load: Option<Vec<f64>>,
+    /// Activity of each suspect, 0 to 1.
+    pub suspects: Vec<Vec<f64>>,
+    /// What tells that the clock was held back: logarithm of the clock, shares of time at a limit.
+    pub clock: Vec<Vec<f64>>,
+    /// Traffic on the PCIe link over its greatest.
+    pub link: Vec<Vec<f64>>,
+}
+
+/// What one suspect's trial gave; `None` where the data do not carry it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Trial {
+    /// Rows of the regression.
+    pub bins: u64,
+    /// Bursts of the suspect that were seen.
+    pub bursts: u64,
+    /// Share of time in a burst.
+    pub on_ratio: Option<f64>,
+    /// Help in prediction, one-sided.
+    pub p_granger: Option<f64>,
+    /// The same with the clock held fixed; `None` when it was not tried.
+    pub p_with_clock: Option<f64>,
+    /// The same with the PCIe link held fixed; `None` when it was not tried.
+    pub p_with_link: Option<f64>,
+    /// Share of the long-run effect that remains with the clock held fixed.
+    pub left_with_clock: Option<f64>,
+    /// Share of the long-run effect that remains with the link held fixed.
+    pub left_with_link: Option<f64>,
+    /// Contrast between bursts and gaps, one-sided.
+    pub p_event: Option<f64>,
+    /// Least `p_event` that a suspect of this rhythm can reach.
+    pub least_p_event: Option<f64>,
+    /// Relative change while the suspect is in a burst.
+    pub effect: Option<f64>,
+    /// 95 % interval of that.
+    pub interval: Option<(f64, f64)>,
+    /// Lag, in bins.
+    pub lag_bins: Option<u64>,
+    /// Effects by height of burst, relative.
+    pub doses: Vec<f64>,
+    /// Whether they are in line with a cause.
+    pub is_dose_plausible: bool,
+    /// Least relative change that would have been found in four of five cases.
+    pub mde: Option<f64>,
+    /// Relative change of the victim for one standard deviation of the suspect, at the lag where it is greatest.
+    pub importance: Option<f64>,
+    /// 1/(1−R²) of the suspect on load and the other suspects.
+    pub inflation: Option<f64>,
+    /// The CPI2 score.
+    pub cpi2: Option<f64>,
+    /// Whether the clock follows the suspect's bursts downwards.
+    pub drives_clock: bool,
+    /// Whether traffic on the link follows the suspect's bursts.
+    pub drives_link: bool,
+}
+
+/// Tries every suspect.
+pub fn trials(bins: &Bins) -> Vec<Trial> {
+    let reach = reach(bins.bin_s);
+    let all: Vec<usize> = (0..bins.suspects.len()).collect();
+    if all.len() <= MOST_HELD {
+        let conditioned = Conditioned::new(bins.panel(&all, &[]), reach);
+        return all
+            .into_par_iter()
+            .map(|it| trial(bins, it, conditioned.as_ref(), it, reach))
+            .collect();
+    }
+    let held = helpers(bins, reach);
+    all.into_par_iter()
+        .map(|it| {
+            let mut cast: Vec<usize> = held.iter().copied().filter(|other| *other != it).collect();
+            cast.push(it);
+            let conditioned = Conditioned::new(bins.panel(&cast, &[]), reach);
+            trial(bins, it, conditioned.as_ref(), cast.len() - 1, reach)
+        })
+        .collect()
+}
+
+/// Longest lag in bins.
+pub fn reach(bin_s: f64) -> usize {
+    ((LONGEST_LAG_S / bin_s).round() as usize).clamp(1, MOST_REACH)
+}
+
+/// The suspects that help to predict the victim on their own, the best first.
+///
+/// Source: the condition selection of J. Runge et al., Science Advances 5 (2019), eaau4996.
+fn helpers(bins: &Bins, reach: usize) -> Vec<usize> {
+    let mut found: Vec<(f64, usize)> = (0..bins.suspects.len())
+        .into_par_iter()
+        .filter_map(|it| {
+            let alone = Conditioned::new(bins.panel(&[it], &[]), reach)?.test(0)?;
+            // Either sign helps to predict.
+            let p = alone.p_value.min(1.0 - alone.p_value) * 2.0;
+            (p <= HELPS).then_some((p, it))
+        })
+        .collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    found.into_iter().take(MOST_HELD).map(|it| it.1).collect()
+}
+
+impl Bins {
+    fn panel<'a>(&'a self, suspects: &[usize], conditions: &[&'a [f64]]) -> Panel<'a> {
+        Panel {
+            victim: &self.victim,
+            load: self.load.as_deref(),
+            suspects: suspects.iter().map(|it| self.suspects[*it].as_slice()).collect(),
+            conditions: conditions.to_vec(),
+        }
+    }
+}
+
+/// Bursts of an activity, also of one that never comes near full use.
+pub(crate) fn bursts_of(activity: &[f64]) -> Option<Vec<Option<bool>>> {
+    let top = activity.iter().copied().filter(|it| it.is_finite()).fold(0.0, f64::max);
+    if top < LEAST_ACTIVITY {
+        return None;
+    }
+    let seen: Vec<f64> = activity.iter().copied().filter(|it| it.is_finite()).collect();
+    if thresholds(&seen).is_some() {
+        return presence(activity);
+    }
+    // The bulk sets the scale, so that one freak sample does not.
+    let scale = quantiles(&seen, &[0.999])?.first().copied().filter(|it| *it > 0.0)?;
+    presence(&activity.iter().map(|it| (it / scale).min(1.0)).collect::<Vec<_>>())
+}
+
+fn trial(
+    bins: &Bins,
+    suspect: usize,
+    conditioned: Option<&Conditioned<'_>>,
+    place: usize,
+    reach: usize,
+) -> Trial {
+    let activity = &bins.suspects[suspect];
+    let on = bursts_of(activity);
+    let mut it = Trial { is_dose_plausible: true, ..Trial::default() };
+    if let Some(on) = &on {
+        let seen = on.iter().flatten().count().max(1) as f64;
+        it.on_ratio = Some(on.iter().flatten().filter(|it| **it).count() as f64 / seen);
+        it.bursts = begins(on);
+    }
+    it.cpi2 = cpi2(bins, activity);
+    let Some(conditioned) = conditioned else { return it };
+    it.bins = conditioned.rows() as u64;
+    let Some(test) = conditioned.test(place) else { return it };
+    it.take_granger(&test, activity);
+    if let Some(on) = &on {
+        let residual = conditioned.residual(place);
+        if let Some(found) = contrast(&residual, bins.load.as_deref(), on, reach) {
+            it.take_contrast(&found, activity, on, test.inflation);
+        }
+        if test.p_value <= WORTH_CONDITIONS {
+            it.try_conditions(bins, suspect, &test, reach);
+            it.drives_clock = drives(&bins.clock, on, reach);
+            it.drives_link = drives(&bins.link, on, reach);
+        }
+    }
+    it
+}
+
+fn begins(on: &[Option<bool>]) -> u64 {
+    let first = u64::from(on.first() == Some(&Some(true)));
+    first + on.windows(2).filter(|it| it[1] == Some(true) && it[0] != Some(true)).count() as u64
+}
+
+fn cpi2(bins: &Bins, activity: &[f64]) -> Option<f64> {
+    let victim: Vec<f64> = bins.victim.iter().map(|it| it.exp()).collect();
+    cpi2_score(&victim, activity, alarm_line(&victim)?)
+}
+
+/// A change of a logarithm as a relative change.
+fn relative(change: f64) -> f64 {
+    change.exp_m1()
+}
+
+impl Trial {
+    fn take_granger(&mut self, test: &GrangerTest, activity: &[f64]) {
+        let seen: Vec<f64> = activity.iter().copied().filter(|it| it.is_finite()).collect();
+        let range = quantiles(&seen, &[0.10, 0.95]).map_or(0.0, |it| it[1] - it[0]);
+        let spread = Moments::of(&seen).variance().map_or(0.0, f64::sqrt);
+        self.p_granger = Some(test.p_value);
+        self.inflation = Some(test.inflation);
+        self.importance = Some(relative(test.peak * spread));
+        self.mde = (range > 0.0).then(|| relative(POWER_FACTOR * test.standard_error * range));
+    }
+
+    fn take_contrast(
+        &mut self,
+        found: &Contrast,
+        activity: &[f64],
+        on: &[Option<bool>],
+        inflation: f64,
+    ) {
+        // The residual has lost what other suspects explain; bursts that they share were lost with it.
+        let scale = inflation.clamp(1.0, 10.0);
+        self.p_event = Some(found.p_value);
+        self.least_p_event = Some(found.least_p);
+        self.lag_bins = Some(found.lag as u64);
+        self.effect = Some(relative(found.effect * scale));
+        self.interval =
+            found.interval(DRAWS, 0).map(|it| (relative(it.0 * scale), relative(it.1 * scale)));
+        if let Some(DoseResponse { effects, is_plausible }) =
+            dose_response(found.matched(), activity, on, found.lag)
+        {
+            self.doses = effects.into_iter().map(|it| relative(it * scale)).collect();
+            self.is_dose_plausible = is_plausible;
+        }
+    }
+
+    /// Repeats the regression with the clock, and with the link, held fixed.
+    fn try_conditions(&mut self, bins: &Bins, suspect: usize, base: &GrangerTest, reach: usize) {
+        let others: Vec<usize> = (0..bins.suspects.len()).filter(|it| *it != suspect).collect();
+        let cast: Vec<usize> = others.into_iter().take(MOST_HELD).chain([suspect]).collect();
+        let with = |conditions: &[Vec<f64>]| {
+            let conditions: Vec<&[f64]> = conditions.iter().map(Vec::as_slice).collect();
+            if conditions.is_empty() {
+                return None;
+            }
+            let test =
+                Conditioned::new(bins.panel(&cast, &conditions), reach)?.test(cast.len() - 1)?;
+            Some((test.p_value, test.long_run / base.long_run))
+        };
+        (self.p_with_clock, self.left_with_clock) = with(&bins.clock).unzip();
+        (self.p_with_link, self.left_with_link) = with(&bins.link).unzip();
+    }
+}
+
+/// Whether any of the conditions follows the suspect's bursts.
+///
+/// The first condition of the clock falls when it is held back, so its sign is turned by the caller.
+fn drives(conditions: &[Vec<f64>], on: &[Option<bool>], reach: usize) -> bool {
+    conditions.iter().any(|it| {
+        contrast(it, None, on, reach).is_some_and(|it| it.p_value <= 0.05 && it.effect > 0.0)
+    })
+}
