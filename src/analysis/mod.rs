@@ -21,14 +21,16 @@ mod trap;
 use crate::analysis::co_activation::co_activations;
 use crate::analysis::findings::{DeviceFindings, Findings, SubjectFindings};
 use crate::analysis::idle::filled;
-use crate::analysis::influence::findings::InfluenceFindings;
+use crate::analysis::influence::{Scene, influences};
 use crate::analysis::subject::subject_findings;
+use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::time::TimeSpan;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the user asked to be looked at.
@@ -40,6 +42,10 @@ pub struct Question {
     pub windows: Vec<TimeSpan>,
     /// Only phases of this label; `None` means all phases.
     pub phase: Option<String>,
+    /// For tenants by name: their service's clock minus the GPU's, in seconds.
+    pub clock_offsets: BTreeMap<String, f64>,
+    /// Treat tenants of which no GPU is known as sharing one.
+    pub assume_one_gpu: bool,
 }
 
 /// Everything that a recording means, GPU by GPU.
@@ -53,23 +59,48 @@ pub fn compute<E: Send>(
     load: impl Fn(Option<&GpuId>) -> Result<Recording, E> + Sync,
 ) -> Result<Findings, E> {
     let gpus = gpus(outline);
+    let is_unplaced = |it: &Subject| it.gpu().is_none();
+    let unplaced_part = match outline.subjects.iter().any(is_unplaced) {
+        true => Some(load(None)?),
+        false => None,
+    };
+    // Tenants that do not say where they run can only run on the only GPU there is.
+    let guests = unplaced_part.as_ref().filter(|_| gpus.len() == 1);
     let devices: Result<Vec<DeviceFindings>, E> = one_part_for_each_thread(&gpus, |gpu| {
-        Ok(device_findings(gpu, outline, question, &load(Some(gpu))?))
+        Ok(device_findings(gpu, outline, question, &load(Some(gpu))?, guests))
     })
     .into_iter()
     .collect();
-    let is_unplaced = |it: &Subject| it.gpu().is_none();
-    let unplaced = if outline.subjects.iter().any(is_unplaced) {
-        subjects_of(&load(None)?, question, is_unplaced)
-    } else {
-        Vec::new()
-    };
-    Ok(Findings {
-        devices: devices?,
-        unplaced,
-        unplaced_influences: InfluenceFindings::default(),
-        blind_spots: Vec::new(),
-    })
+    let mut findings = Findings { devices: devices?, ..Findings::default() };
+    if let Some(part) = &unplaced_part {
+        findings.unplaced = subjects_of(part, question, is_unplaced);
+        match guests {
+            Some(_) => findings.blind_spots.push(on_the_only_gpu(&findings.unplaced)),
+            None if question.assume_one_gpu => {
+                let scene = Scene::of(&[part], None, question.span, is_unplaced);
+                findings.unplaced_influences =
+                    scene.map(|it| influences(&it, question)).unwrap_or_default();
+            }
+            None => {}
+        }
+    }
+    Ok(findings)
+}
+
+fn on_the_only_gpu(unplaced: &[SubjectFindings]) -> BlindSpot {
+    let names: Vec<&str> = unplaced.iter().map(|it| it.label.as_str()).take(5).collect();
+    BlindSpot {
+        kind: BlindSpotKind::Ambiguous,
+        subject: None,
+        metric: None,
+        span: None,
+        detail: format!(
+            "{} {} not say on which GPU it runs: taken to run on the only one in the recording",
+            names.join(", "),
+            if names.len() == 1 { "does" } else { "do each" }
+        ),
+        remedy: "give a mapping with a GPU column, or `gpu` in the mapping's defaults".to_owned(),
+    }
 }
 
 /// Maps items in order on threads of their own, as many as rayon has.
@@ -119,6 +150,7 @@ fn device_findings(
     outline: &Outline,
     question: &Question,
     part: &Recording,
+    guests: Option<&Recording>,
 ) -> DeviceFindings {
     let label = outline.label(&Subject::device(gpu));
     let model = outline.device(gpu).and_then(|it| it.model.clone());
@@ -132,14 +164,12 @@ fn device_findings(
         })
         .collect();
     let co_activations = co_activations(&seen, &outline.sources);
-    DeviceFindings {
-        gpu: gpu.clone(),
-        label,
-        model,
-        subjects,
-        co_activations,
-        influences: InfluenceFindings::default(),
-    }
+    let parts: Vec<&Recording> = std::iter::once(part).chain(guests).collect();
+    let is_here = |it: &Subject| it.gpu().is_none_or(|it| it == gpu);
+    let influences = Scene::of(&parts, Some(gpu), question.span, is_here)
+        .map(|it| influences(&it, question))
+        .unwrap_or_default();
+    DeviceFindings { gpu: gpu.clone(), label, model, subjects, co_activations, influences }
 }
 
 fn subjects_of(
