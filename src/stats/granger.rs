@@ -162,13 +162,12 @@ impl<'a> Conditioned<'a> {
 
     /// For each bin, whether the victim, the load, conditions and suspects are there with their lags.
     fn presence(&self) -> Vec<bool> {
-        let bins = self.panel.victim.len();
         let mut is_there: Vec<bool> = self.panel.victim.iter().map(|it| it.is_finite()).collect();
         let mut need = |series: &[f64], reach: usize| {
             let mut run = 0;
-            for bin in 0..bins {
+            for (bin, is_there) in is_there.iter_mut().enumerate() {
                 run = if series.get(bin).is_some_and(|it| it.is_finite()) { run + 1 } else { 0 };
-                is_there[bin] &= run > reach;
+                *is_there &= run > reach;
             }
         };
         if let Some(load) = self.panel.load {
