@@ -28,8 +28,10 @@ const MOST_MEMORY: f64 = 0.9;
 const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
 /// Fewest cycles of burst and gap that are drawn from.
 const FEWEST_CYCLES: usize = 5;
+/// A sum of squares below this share of what went in is rounding.
+const DUST: f64 = 1e-20;
 
-/// A suspect's activity as bursts and gaps: on, off, or not seen; NaN is not seen.
+/// A suspect's activity as bursts and gaps: on, off, or not seen; NaN is not seen, and what follows it begins as a gap.
 ///
 /// `None` if the activity is flat: see [`thresholds`].
 pub fn presence(activity: &[f64]) -> Option<Vec<Option<bool>>> {
@@ -68,11 +70,13 @@ pub struct Contrast {
 ///
 /// With e the residual less the mean of its stratum and o the bursts, likewise and without drift: effect =
 /// Σeo/Σo², the difference within strata weighted by n_on n_off/(n_on+n_off), where what lies three standard deviations
-/// beyond it is drawn in. The lag is the one of 0..=`max_lag` with the greatest mean of e(t)o(t−l), e filtered by its own memory; its
-/// null is every rotation of the bursts around the ring, each with its own best lag, except within a
-/// guard of 30 bins or three decorrelation lags. Only the time from the first burst to the last counts. Deterministic; time O(n log n).
+/// beyond it is drawn in. The lag is the one of 0..=`max_lag` with the greatest mean of e(t)o(t−l), where e is drawn in and filtered by
+/// its own memory and o is less its overall mean only; its null is every rotation of the bursts around the ring, each with its own best
+/// lag, except within a guard: the largest of 30 bins, `max_lag` and three decorrelation lags of the side that forgets faster, but a
+/// quarter of the record at most. Only the time from the first burst to the last counts. Deterministic; time O(n log n).
 ///
-/// `None` if the series differ in length, fewer than 20 rotations are left, or a side is constant.
+/// `None` if the series differ in length or have fewer than 80 bins, `max_lag` is longer than a quarter of them, or a side is
+/// constant.
 ///
 /// Source: recipe; rotations as discussed by K. D. Harris, bioRxiv 2020.11.29.402719; filter: D. Cochrane and G. H. Orcutt,
 /// J. Am. Stat. Assoc. 44 (1949), 32–61.
@@ -83,12 +87,19 @@ pub fn contrast(
     max_lag: usize,
 ) -> Option<Contrast> {
     let n = residual.len();
-    if on.len() != n || n < 2 * LEAST_GUARD + FEWEST_ROTATIONS {
+    if on.len() != n || load.is_some_and(|it| it.len() != n) {
+        return None;
+    }
+    if n < 2 * LEAST_GUARD + FEWEST_ROTATIONS || max_lag > n / 4 {
         return None;
     }
     let on = &between_first_and_last(on);
     let strata = strata(residual, load);
     let matched = matched(residual, &strata);
+    let seen = residual.iter().filter(|it| it.is_finite());
+    if squares(&matched) <= DUST * squares(seen) {
+        return None;
+    }
     let mut ring = Ring::of(n);
     let is_seen: Vec<f64> = on.iter().map(|it| f64::from(u8::from(it.is_some()))).collect();
     let is_known: Vec<f64> = strata.iter().map(|it| f64::from(u8::from(it.is_some()))).collect();
@@ -105,7 +116,7 @@ pub fn contrast(
     let fit = means(ring.products(&x, &y), &ring.products(&seen, &known));
     let itself = means(x_acf, &ring.products(&seen, &seen));
     let scale = (itself[0] * y_acf[0] / n as f64).sqrt();
-    if scale <= 0.0 {
+    if !(scale > 0.0 && scale.is_finite()) {
         return None;
     }
     let first = &fit[..=max_lag];
@@ -120,6 +131,9 @@ pub fn contrast(
     // A rotation onto itself fits as well as the truth does, whatever the victim did.
     let least_p = share(&itself, ONTO_ITSELF * itself[0]);
     let bursts = settled(on, lag, residual, &strata);
+    if squares(&bursts) <= DUST * n as f64 {
+        return None;
+    }
     let plain = effect(&matched, &bursts)?;
     let beyond: Vec<f64> = matched.iter().zip(&bursts).map(|(e, o)| e - plain * o).collect();
     let beyond = clipped(&beyond, &strata);
@@ -213,6 +227,10 @@ fn effect(residual: &[f64], bursts: &[f64]) -> Option<f64> {
     ratio(residual.iter().zip(bursts).map(|(e, o)| [e * o, o * o]))
 }
 
+fn squares<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
+    values.into_iter().map(|it| it * it).sum()
+}
+
 fn ratio(sums: impl Iterator<Item = [f64; 2]>) -> Option<f64> {
     let total = sums.fold([0.0; 2], |total, it| [total[0] + it[0], total[1] + it[1]]);
     (total[1] > 0.0).then(|| total[0] / total[1])
@@ -288,4 +306,174 @@ fn settled(
         }
     }
     matched(&bursts, &own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::expected::{answers, case, close, holed, numbers, value};
+    use crate::stats::specimen::{Noise, Windows};
+    use proptest::prelude::*;
+
+    #[test]
+    fn brute_force_over_all_rotations_finds_the_same_contrast() {
+        for case in case("contrast") {
+            let (residual, on) = (holed(case, "residual"), answers(case, "on"));
+            let load = (!case["load"].is_null()).then(|| holed(case, "load"));
+            let top = value(case, "max_lag") as usize;
+            let found = contrast(&residual, load.as_deref(), &on, top).unwrap();
+            assert_eq!(found.lag, value(case, "lag") as usize);
+            close(Some(found.effect), value(case, "effect"), 1e-10);
+            close(Some(found.p_value), value(case, "p_value"), 1e-12);
+            close(Some(found.least_p), value(case, "least_p"), 1e-12);
+            // Drawn by another generator: ends agree to a few hundredths of the width.
+            let (ends, expected) = (found.interval(20_000, 1).unwrap(), numbers(case, "interval"));
+            let width = expected[1] - expected[0];
+            assert!((ends.0 - expected[0]).abs() < 0.03 * width, "{ends:?} {expected:?}");
+            assert!((ends.1 - expected[1]).abs() < 0.03 * width, "{ends:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn a_plain_loop_finds_the_same_bursts_around_holes() {
+        for case in case("presence") {
+            assert_eq!(presence(&holed(case, "x")), Some(answers(case, "expected")));
+        }
+    }
+
+    /// Bursts, and a residual without drift that has memory and follows them by two bins.
+    fn world(bins: usize, effect: f64, seed: u64) -> (Vec<f64>, Vec<Option<bool>>) {
+        let windows = Windows { width: 1.0, stride: 1.0, count: bins };
+        let on = presence(&windows.telegraph(8.0, 20.0, seed)).unwrap();
+        let noise = Noise::new(seed + 1).autoregression(0.5, bins);
+        let mut residual = noise;
+        for bin in 0..bins {
+            let is_on = bin >= 2 && on[bin - 2] == Some(true);
+            residual[bin] = 0.1 * residual[bin] + if is_on { effect } else { 0.0 };
+        }
+        for drift in stretches(bins) {
+            let rows: Vec<usize> = drift.bins.clone().collect();
+            let mut column = DMatrix::from_fn(rows.len(), 1, |row, _| residual[rows[row]]);
+            drift.remove(&rows, &mut column);
+            rows.iter().zip(column.iter()).for_each(|(row, value)| residual[*row] = *value);
+        }
+        (residual, on)
+    }
+
+    #[test]
+    fn the_interval_covers_the_truth_in_about_nineteen_of_twenty_worlds() {
+        let covers = |seed: u64| {
+            let (residual, on) = world(600, 0.15, 100 * seed);
+            let found = contrast(&residual, None, &on, 5).unwrap();
+            let (low, high) = found.interval(300, seed).unwrap();
+            (low..=high).contains(&0.15)
+        };
+        let covered = (0..200).filter(|it| covers(*it)).count();
+        assert!((170..=198).contains(&covered), "{covered} of 200");
+    }
+
+    #[test]
+    fn the_innocent_are_blamed_about_one_time_in_twenty_and_the_lag_of_the_guilty_is_found() {
+        let of = |effect: f64, seed: u64| {
+            let (residual, on) = world(300, effect, 100 * seed);
+            contrast(&residual, None, &on, 5).unwrap()
+        };
+        let innocent = (0..200).filter(|it| of(0.0, *it).p_value <= 0.05).count();
+        assert!((3..=20).contains(&innocent), "{innocent} of 200");
+        let guilty = (0..100).filter(|it| of(0.2, *it).p_value <= 0.05).count();
+        let right = (0..100).filter(|it| of(0.2, *it).lag == 2).count();
+        assert!(guilty >= 95 && right >= 95, "{guilty} found, {right} at their lag");
+    }
+
+    #[test]
+    fn a_suspect_that_repeats_itself_exactly_cannot_be_convicted() {
+        let (residual, _) = world(600, 0.0, 5);
+        let on: Vec<Option<bool>> = (0..600).map(|it| Some(it % 30 < 9)).collect();
+        let found = contrast(&residual, None, &on, 5).unwrap();
+        assert!(found.least_p > 0.1 && found.p_value >= found.least_p, "{found:?}");
+    }
+
+    #[test]
+    fn what_never_changes_and_what_does_not_fit_have_no_contrast() {
+        let (residual, on) = world(300, 0.2, 3);
+        assert!(contrast(&[0.1; 300], None, &on, 5).is_none());
+        assert!(contrast(&residual, None, &[Some(true); 300], 5).is_none());
+        assert!(contrast(&residual, None, &[None; 300], 5).is_none());
+        assert!(contrast(&[f64::NAN; 300], None, &on, 5).is_none());
+        assert!(contrast(&residual, None, &on[1..], 5).is_none());
+        assert!(contrast(&residual, Some(&residual[1..]), &on, 5).is_none());
+        assert!(contrast(&residual, Some(&[f64::NAN; 300]), &on, 5).is_none());
+        assert!(contrast(&residual, None, &on, 76).is_none());
+        assert!(contrast(&residual, None, &on, 75).is_some());
+        assert!(contrast(&residual[..79], None, &on[..79], 0).is_none());
+        assert_eq!(presence(&[0.4; 50]), None);
+        assert_eq!(presence(&[f64::NAN; 50]), None);
+        assert_eq!(presence(&[]), None);
+    }
+
+    #[test]
+    fn the_same_seed_draws_the_same_interval_and_four_bursts_draw_none() {
+        let (residual, on) = world(300, 0.2, 3);
+        let found = contrast(&residual, None, &on, 5).unwrap();
+        assert_eq!(found.interval(500, 7), found.interval(500, 7));
+        assert_ne!(found.interval(500, 7), found.interval(500, 8));
+        assert_eq!(found.interval(0, 7), None);
+        let few: Vec<Option<bool>> = (0..300).map(|it| Some(it % 100 > 70)).collect();
+        assert_eq!(contrast(&residual, None, &few, 5).unwrap().interval(500, 7), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_unit_of_the_residual_does_not_matter(
+            seed in 0..1000_u64,
+            scale in 1e-6..1e6_f64,
+            effect in -0.2..0.2_f64,
+        ) {
+            let (residual, on) = world(200, effect, seed);
+            let scaled: Vec<f64> = residual.iter().map(|it| it * scale).collect();
+            let (Some(plain), Some(found)) =
+                (contrast(&residual, None, &on, 5), contrast(&scaled, None, &on, 5))
+            else {
+                return Ok(());
+            };
+            prop_assert_eq!((found.p_value, found.lag), (plain.p_value, plain.lag));
+            prop_assert!(found.p_value > 0.0 && found.p_value <= 1.0);
+            prop_assert!((found.effect / scale - plain.effect).abs() < 1e-9);
+        }
+
+        #[test]
+        fn no_series_breaks_it(
+            bins in prop::collection::vec(
+                (
+                    prop_oneof![8 => -1.0..1.0_f64, 1 => Just(f64::NAN), 2 => Just(0.5), 1 => prop_oneof![Just(1e200), Just(1e-200), Just(f64::INFINITY)]],
+                    prop_oneof![9 => 0.0..1.0_f64, 1 => Just(f64::NAN)],
+                    any::<Option<bool>>(),
+                ),
+                0..200,
+            ),
+            max_lag in 0..60_usize,
+            has_load in any::<bool>(),
+        ) {
+            let residual: Vec<f64> = bins.iter().map(|it| it.0).collect();
+            let load: Vec<f64> = bins.iter().map(|it| it.1).collect();
+            let on: Vec<Option<bool>> = bins.iter().map(|it| it.2).collect();
+            let found = contrast(&residual, has_load.then_some(load.as_slice()), &on, max_lag);
+            let Some(found) = found else { return Ok(()) };
+            for p in [found.p_value, found.least_p] {
+                prop_assert!(p > 0.0 && p <= 1.0);
+            }
+            prop_assert!(found.effect.is_finite() && found.lag <= max_lag);
+            prop_assert_eq!(found.matched().len(), residual.len());
+            prop_assert!(found.interval(20, 1).is_none_or(|it| it.0 <= it.1));
+        }
+
+        #[test]
+        fn nobody_is_on_where_nobody_was_seen(
+            activity in prop::collection::vec(prop_oneof![3 => 0.0..1.0_f64, 1 => Just(f64::NAN)], 0..200),
+        ) {
+            let Some(on) = presence(&activity) else { return Ok(()) };
+            prop_assert_eq!(on.len(), activity.len());
+            prop_assert!(activity.iter().zip(on).all(|(value, it)| value.is_nan() == it.is_none()));
+        }
+    }
 }

@@ -5,7 +5,7 @@
 /// With c the victim's time per unit of work (latency), c* its alarm line and u the suspect's use as a
 /// share of its sum: Σ u(1 − c*/c) over bins with c > c*, plus Σ u(c/c* − 1) over the others. The original acts from 0.35 on, which
 /// needs c > 1.54 c*. There is no contrast in it: a victim that is slow throughout convicts everybody.
-/// NaN in either series leaves the bin out. `None` without any use or with an alarm line that is not positive.
+/// A bin that either series has not seen (NaN, or past its end) is left out, and so is a victim's value that is not positive. `None` without any use or with an alarm line that is not positive.
 ///
 /// Source: X. Zhang et al., "CPI²: CPU performance isolation for shared compute clusters", EuroSys 2013.
 pub fn cpi2_score(victim: &[f64], suspect: &[f64], alarm_line: f64) -> Option<f64> {
@@ -35,6 +35,17 @@ pub fn alarm_line(normal: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::expected::{case, close, holed, numbers, value};
+
+    #[test]
+    fn a_plain_loop_finds_the_same_score_and_line() {
+        for case in case("cpi2") {
+            let line = value(case, "line");
+            let found = cpi2_score(&holed(case, "victim"), &holed(case, "suspect"), line);
+            close(found, value(case, "expected"), 1e-12);
+            close(alarm_line(&numbers(case, "normal")), value(case, "alarm"), 1e-12);
+        }
+    }
 
     #[test]
     fn the_score_of_a_hand_calculation_is_found() {

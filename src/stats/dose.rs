@@ -18,7 +18,7 @@ const LEAST_SHARE: f64 = 0.5;
 pub struct DoseResponse {
     /// Mean of the residual over that of the gaps, for the lower, middle and upper third of activity within bursts.
     ///
-    /// A single value where all bursts are equally high.
+    /// A single value where all bursts are equally high; a third of fewer than ten bins, as ties may leave it, is left out.
     pub effects: Vec<f64>,
     /// Whether the doses are in line with a cause: rising, or flat. False only when the highest dose does clearly less than a lower one.
     pub is_plausible: bool,
@@ -30,19 +30,23 @@ pub struct DoseResponse {
 /// - `activity`: the suspect, NaN where it is missing; `on` its bursts; the victim follows by `lag` bins.
 ///
 /// A flat dose is legal: antagonists of memory bandwidth slow a victim by the same factor at every intensity.
-/// `None` without enough bins on either side.
+/// `None` without ten bins on either side, or if the slices differ in length.
 pub fn dose_response(
     matched: &[f64],
     activity: &[f64],
     on: &[Option<bool>],
     lag: usize,
 ) -> Option<DoseResponse> {
+    if activity.len() != matched.len() || on.len() != matched.len() {
+        return None;
+    }
     let rows = || (lag..matched.len()).filter(|row| matched[*row] != 0.0);
     let off: Vec<f64> =
         rows().filter(|row| on[row - lag] == Some(false)).map(|row| matched[row]).collect();
     let in_burst: Vec<(f64, f64)> = rows()
         .filter(|row| on[row - lag] == Some(true))
         .map(|row| (activity[row - lag], matched[row]))
+        .filter(|it| it.0.is_finite())
         .collect();
     if off.len() < FEWEST_BINS || in_burst.len() < FEWEST_BINS {
         return None;
@@ -85,6 +89,48 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::expected::{answers, case, close, numbers, value};
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_plain_loop_finds_the_same_doses() {
+        for case in case("dose_response") {
+            let (matched, activity) = (numbers(case, "matched"), numbers(case, "activity"));
+            let lag = value(case, "lag") as usize;
+            let found = dose_response(&matched, &activity, &answers(case, "on"), lag).unwrap();
+            let expected = numbers(case, "effects");
+            assert_eq!(found.effects.len(), expected.len());
+            for (found, expected) in found.effects.iter().zip(expected) {
+                close(Some(*found), expected, 1e-9);
+            }
+            assert_eq!(Some(found.is_plausible), case["is_plausible"].as_bool());
+        }
+    }
+
+    #[test]
+    fn slices_that_differ_in_length_have_no_doses() {
+        let (matched, activity, on) = world(|it| it);
+        assert_eq!(dose_response(&matched, &activity[1..], &on, 0), None);
+        assert_eq!(dose_response(&matched, &activity, &on[1..], 0), None);
+        assert_eq!(dose_response(&matched, &activity, &on, 5000), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_series_breaks_it(
+            bins in prop::collection::vec(
+                (-1.0..1.0_f64, prop_oneof![0.0..1.0_f64, Just(f64::NAN), Just(0.5)], any::<Option<bool>>()),
+                0..200,
+            ),
+            lag in 0..10_usize,
+        ) {
+            let matched: Vec<f64> = bins.iter().map(|it| it.0).collect();
+            let activity: Vec<f64> = bins.iter().map(|it| it.1).collect();
+            let on: Vec<Option<bool>> = bins.iter().map(|it| it.2).collect();
+            let found = dose_response(&matched, &activity, &on, lag);
+            prop_assert!(found.is_none_or(|it| it.effects.iter().all(|it| it.is_finite())));
+        }
+    }
 
     /// Bursts of ten bins in turn at three heights; `effect` gives what each height does.
     fn world(effect: impl Fn(f64) -> f64) -> (Vec<f64>, Vec<f64>, Vec<Option<bool>>) {

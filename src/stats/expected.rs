@@ -1,4 +1,4 @@
-//! The table of numbers that numpy and scipy computed (`fixtures/stats/make_expected.py`).
+//! The table of numbers that numpy, scipy and statsmodels computed (`fixtures/stats/make_expected.py`).
 
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -22,6 +22,28 @@ pub(crate) fn case(kernel: &str) -> impl Iterator<Item = &'static Value> {
 pub(crate) fn numbers(case: &Value, key: &str) -> Vec<f64> {
     let list = case[key].as_array().unwrap_or_else(|| panic!("no list {key}"));
     list.iter().map(|it| it.as_f64().expect("a number")).collect()
+}
+
+/// A list of numbers with holes, which become NaN.
+pub(crate) fn holed(case: &Value, key: &str) -> Vec<f64> {
+    let list = case[key].as_array().unwrap_or_else(|| panic!("no list {key}"));
+    list.iter().map(number_or_hole).collect()
+}
+
+/// A list of lists with holes, which become NaN.
+pub(crate) fn holed_rows(case: &Value, key: &str) -> Vec<Vec<f64>> {
+    let list = case[key].as_array().unwrap_or_else(|| panic!("no rows {key}"));
+    let row = |it: &Value| it.as_array().expect("a row").iter().map(number_or_hole).collect();
+    list.iter().map(row).collect()
+}
+
+fn number_or_hole(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+/// A list of yes (1), no (0) and not seen.
+pub(crate) fn answers(case: &Value, key: &str) -> Vec<Option<bool>> {
+    holed(case, key).into_iter().map(|it| (!it.is_nan()).then_some(it == 1.0)).collect()
 }
 
 /// A list of whole numbers.
@@ -51,4 +73,12 @@ pub(crate) fn close(found: Option<f64>, expected: f64, tolerance: f64) {
     let found = found.expect("a number");
     let allowed = tolerance * expected.abs().max(1.0);
     assert!((found - expected).abs() <= allowed, "found {found}, expected {expected}");
+}
+
+/// Fails unless the number was found and lies within a relative tolerance, however small it is.
+#[track_caller]
+pub(crate) fn relatively_close(found: Option<f64>, expected: f64, tolerance: f64) {
+    let found = found.expect("a number");
+    let allowed = tolerance * expected.abs();
+    assert!((found - expected).abs() <= allowed, "found {found:e}, expected {expected:e}");
 }

@@ -20,8 +20,12 @@ const FEWEST_SPARE_ROWS: usize = 30;
 const ROWS_PER_COLUMN: usize = 4;
 /// A victim whose own past explains all of it has no long run; this much is always left.
 const LEAST_REST: f64 = 0.05;
+/// A sum of squared residuals below this share of the victim's is rounding.
+const DUST: f64 = 1e-20;
 
 /// Series of equal length, one value for each bin; NaN where there is none.
+///
+/// The victim says how many bins there are: a shorter series counts as not seen behind its end, and the rest of a longer one as not there.
 #[derive(Debug, Clone)]
 pub struct Panel<'a> {
     /// What may have been slowed, in logarithms: higher is worse.
@@ -107,25 +111,24 @@ impl<'a> Conditioned<'a> {
         (it.spare(it.columns()) >= FEWEST_SPARE_ROWS).then_some(it)
     }
 
-    /// Most own lags that keep half of the rows, then as much reach as the rows bear.
+    /// Most own lags that keep half of the rows that one lag would, then as much reach as the rows bear.
     fn choose_lags(&mut self) {
-        let bins = self.panel.victim.len();
-        let possible = self.panel.victim.iter().filter(|it| it.is_finite()).count();
         loop {
-            for own in OWN_LAGS {
-                self.lags.own = own;
-                self.has_present = self.presence();
-                let rows = (0..bins).filter(|it| self.has_row(*it)).count();
-                if 2 * rows >= possible || own == 1 {
-                    break;
-                }
-            }
-            let rows = (0..bins).filter(|it| self.has_row(*it)).count();
+            let possible = self.rows_with(1);
+            let own = OWN_LAGS.into_iter().find(|own| 2 * self.rows_with(*own) >= possible);
+            let rows = self.rows_with(own.unwrap_or(1));
             if rows >= ROWS_PER_COLUMN * self.columns() || self.lags.reach <= NEAR_REACH {
                 return;
             }
             self.lags.reach -= 1;
         }
+    }
+
+    /// Settles on so many own lags; how many rows that leaves.
+    fn rows_with(&mut self, own: usize) -> usize {
+        self.lags.own = own;
+        self.has_present = self.presence();
+        (0..self.panel.victim.len()).filter(|it| self.has_row(*it)).count()
     }
 
     /// Lags that entered.
@@ -161,13 +164,12 @@ impl<'a> Conditioned<'a> {
 
     /// For each bin, whether the victim, the load, conditions and suspects are there with their lags.
     fn presence(&self) -> Vec<bool> {
-        let bins = self.panel.victim.len();
         let mut is_there: Vec<bool> = self.panel.victim.iter().map(|it| it.is_finite()).collect();
         let mut need = |series: &[f64], reach: usize| {
             let mut run = 0;
-            for bin in 0..bins {
+            for (bin, is_there) in is_there.iter_mut().enumerate() {
                 run = if series.get(bin).is_some_and(|it| it.is_finite()) { run + 1 } else { 0 };
-                is_there[bin] &= run > reach;
+                *is_there &= run > reach;
             }
         };
         if let Some(load) = self.panel.load {
@@ -214,20 +216,25 @@ impl<'a> Conditioned<'a> {
         (0..self.columns()).filter(|it| !own.contains(it)).collect()
     }
 
-    /// Tests one suspect; `None` if nothing of it is left once the others are known.
+    /// Tests one suspect by its place in the panel; `None` if there is none, if nothing of it is left once the others are known,
+    /// or if nothing of the victim is.
     ///
     /// F = ((RSS₀ − RSS₁)/q) / (RSS₁/d) with q columns gained and d rows spare, drift counted as spent. One-sided: half of the
     /// probability when the suspect's coefficients sum to more than 0, the rest otherwise.
     ///
     /// Source: C. W. J. Granger, Econometrica 37 (1969), 424–438; conditional form: J. Geweke, J. Am. Stat. Assoc. 79 (1984), 907–915.
     pub fn test(&self, suspect: usize) -> Option<GrangerTest> {
+        if suspect >= self.panel.suspects.len() {
+            return None;
+        }
         let rest = self.without(suspect);
         let reduced = self.triangle.fit(&rest, self.columns());
         let reach = self.lags.reach;
         let far = self.with(&rest, suspect, reach);
         let p_far = self.one_sided(&reduced, &far, reach)?;
         let p_near = if reach > NEAR_REACH {
-            self.one_sided(&reduced, &self.with(&rest, suspect, NEAR_REACH), NEAR_REACH)?
+            let near = self.with(&rest, suspect, NEAR_REACH);
+            self.one_sided(&reduced, &near, NEAR_REACH).unwrap_or(p_far)
         } else {
             p_far
         };
@@ -252,17 +259,19 @@ impl<'a> Conditioned<'a> {
     fn one_sided(&self, reduced: &Fit, full: &Fit, reach: usize) -> Option<f64> {
         let gained = full.rank.checked_sub(reduced.rank).filter(|it| *it > 0)?;
         let spare = self.spare(full.rank);
-        if full.residual_square <= 0.0 || spare == 0 {
+        let least = DUST * self.triangle.fit(&[], self.columns()).residual_square;
+        let is_left = reduced.residual_square > least && full.residual_square.is_finite();
+        if !is_left || spare == 0 {
             return None;
         }
         let fall = (reduced.residual_square - full.residual_square).max(0.0);
-        let f = (fall / gained as f64) / (full.residual_square / spare as f64);
+        let f = (fall / gained as f64) / (full.residual_square.max(least) / spare as f64);
         let two_sided = FisherSnedecor::new(gained as f64, spare as f64).ok()?.sf(f);
         let sum: f64 = full.coefficients.iter().rev().take(reach + 1).sum();
         Some(if sum > 0.0 { two_sided / 2.0 } else { 1.0 - two_sided / 2.0 })
     }
 
-    /// Σb/(1−Σφ), b the suspect's coefficients and φ the victim's own, with its error by the delta rule.
+    /// Σb/(1−Σφ), b the suspect's coefficients and φ the victim's own, with its error by the delta rule; 1−Σφ is at least 0.05.
     fn long_run(&self, far: &Fit) -> Option<(f64, f64)> {
         let count = far.coefficients.len();
         let first = count - self.lags.reach - 1;
@@ -291,7 +300,8 @@ impl<'a> Conditioned<'a> {
 
     /// What is left of the victim when load, conditions and the other suspects are known, but not its own past.
     ///
-    /// One value for each bin, NaN where something is missing; drift is taken out.
+    /// One value for each bin, NaN where something is missing or a stretch has no more rows than drift takes; drift is taken
+    /// out. Without such a suspect, everybody's effect is.
     pub fn residual(&self, suspect: usize) -> Vec<f64> {
         let predictors: Vec<usize> =
             self.without(suspect).into_iter().filter(|it| *it >= self.lags.own).collect();
@@ -313,11 +323,222 @@ impl<'a> Conditioned<'a> {
                 });
                 left[(place, 0)] = self.panel.victim[*row] - explained;
             }
-            drift.remove(&rows, &mut left);
+            if drift.remove(&rows, &mut left) == rows.len() {
+                continue;
+            }
             for (place, row) in rows.iter().enumerate() {
                 residual[*row] = left[(place, 0)];
             }
         }
         residual
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::expected::{case, close, holed, holed_rows, relatively_close, value};
+    use crate::stats::specimen::{Noise, Windows};
+    use proptest::prelude::*;
+
+    #[test]
+    fn statsmodels_finds_the_same_test_of_every_suspect() {
+        for case in case("granger") {
+            let (victim, suspects) = (holed(case, "victim"), holed_rows(case, "suspects"));
+            let conditions = holed_rows(case, "conditions");
+            let load = (!case["load"].is_null()).then(|| holed(case, "load"));
+            let panel = Panel {
+                victim: &victim,
+                load: load.as_deref(),
+                suspects: suspects.iter().map(Vec::as_slice).collect(),
+                conditions: conditions.iter().map(Vec::as_slice).collect(),
+            };
+            let it = Conditioned::new(panel, value(case, "asked") as usize).unwrap();
+            let (own, reach) = (value(case, "own") as usize, value(case, "reach") as usize);
+            assert_eq!(it.lags(), Lags { own, reach });
+            assert_eq!(it.rows(), value(case, "rows") as usize);
+            for (suspect, expected) in case["tests"].as_array().unwrap().iter().enumerate() {
+                let found = it.test(suspect);
+                let Some(found) = found.filter(|_| !expected.is_null()) else {
+                    assert!(expected.is_null(), "suspect {suspect}");
+                    assert_eq!(it.test(suspect), None, "suspect {suspect}");
+                    continue;
+                };
+                for (found, key) in
+                    [(found.p_value, "p_value"), (found.p_near, "p_near"), (found.p_far, "p_far")]
+                {
+                    relatively_close(Some(found), value(expected, key), 1e-8);
+                }
+                close(Some(found.long_run), value(expected, "long_run"), 1e-10);
+                close(Some(found.standard_error), value(expected, "standard_error"), 1e-10);
+                relatively_close(Some(found.inflation), value(expected, "inflation"), 1e-9);
+            }
+        }
+    }
+
+    /// A victim with memory, its load, and two suspects of whom the first slows it.
+    fn world(bins: usize, effect: f64, seed: u64) -> [Vec<f64>; 4] {
+        let mut noise = Noise::new(seed);
+        let windows = Windows { width: 1.0, stride: 1.0, count: bins };
+        let (a, b) =
+            (windows.telegraph(8.0, 20.0, seed + 1), windows.telegraph(4.0, 9.0, seed + 2));
+        let load: Vec<f64> = noise.autoregression(0.6, bins).iter().map(|it| 0.2 * it).collect();
+        let mut last = 0.0;
+        let victim = (0..bins).map(|it| {
+            last = 0.6 * last + 0.1 * load[it] + effect * a[it] + 0.05 * noise.normal();
+            last
+        });
+        [victim.collect(), load, a, b]
+    }
+
+    fn first_test(victim: &[f64], load: &[f64], suspects: [&[f64]; 2]) -> GrangerTest {
+        let panel =
+            Panel { victim, load: Some(load), suspects: suspects.to_vec(), conditions: Vec::new() };
+        Conditioned::new(panel, MOST_REACH).unwrap().test(0).unwrap()
+    }
+
+    #[test]
+    fn the_innocent_are_blamed_about_one_time_in_twenty_and_the_guilty_nearly_always() {
+        let blamed = |effect: f64| {
+            let of = |seed: u64| {
+                let [victim, load, a, b] = world(300, effect, 1000 * seed);
+                first_test(&victim, &load, [&a, &b]).p_value <= 0.05
+            };
+            (0..200).filter(|it| of(*it)).count()
+        };
+        let (innocent, guilty) = (blamed(0.0), blamed(0.05));
+        assert!((3..=20).contains(&innocent), "{innocent} of 200");
+        assert!(guilty >= 190, "{guilty} of 200");
+    }
+
+    #[test]
+    fn who_speeds_a_victim_up_is_not_blamed() {
+        let [victim, load, a, b] = world(300, -0.1, 7);
+        let found = first_test(&victim, &load, [&a, &b]);
+        assert!(found.p_value > 0.999 && found.long_run < 0.0, "{found:?}");
+    }
+
+    #[test]
+    fn a_victim_or_a_suspect_that_never_changes_gives_no_answer() {
+        let [victim, load, a, _] = world(300, 0.1, 9);
+        let still = vec![0.7; 300];
+        let of = |victim: &[f64], suspect: &[f64]| {
+            let suspects = vec![suspect, a.as_slice()];
+            let panel = Panel { victim, load: Some(&load), suspects, conditions: Vec::new() };
+            Conditioned::new(panel, MOST_REACH).unwrap().test(0)
+        };
+        assert_eq!(of(&still, &victim), None);
+        assert_eq!(of(&victim, &still), None);
+        assert_eq!(of(&victim, &a), None, "the same twice");
+    }
+
+    #[test]
+    fn a_victim_that_is_its_suspect_is_explained_beyond_doubt_and_one_that_repeats_itself_is_left_alone()
+     {
+        let [_, load, a, b] = world(300, 0.0, 11);
+        let found = first_test(&a, &load, [&a, &b]);
+        assert!(found.p_value < 1e-100, "{found:?}");
+        let wave: Vec<f64> = (0..300).map(|it| (it as f64 * 0.9).sin()).collect();
+        let panel = Panel { victim: &wave, load: None, suspects: vec![&a], conditions: Vec::new() };
+        assert_eq!(Conditioned::new(panel, MOST_REACH).unwrap().test(0), None);
+    }
+
+    #[test]
+    fn a_suspect_that_was_seen_for_a_third_of_the_time_does_not_cost_own_lags() {
+        let [victim, load, mut a, b] = world(900, 0.1, 13);
+        a[300..].fill(f64::NAN);
+        let panel = Panel {
+            victim: &victim,
+            load: Some(&load),
+            suspects: vec![&a, &b],
+            conditions: Vec::new(),
+        };
+        let it = Conditioned::new(panel, MOST_REACH).unwrap();
+        assert_eq!((it.lags().own, it.rows()), (8, 292));
+    }
+
+    #[test]
+    fn a_stretch_with_fewer_rows_than_drift_takes_has_no_residual() {
+        let [mut victim, load, a, b] = world(1200, 0.1, 15);
+        victim[604..].fill(f64::NAN);
+        let panel = Panel {
+            victim: &victim,
+            load: Some(&load),
+            suspects: vec![&a, &b],
+            conditions: Vec::new(),
+        };
+        let residual = Conditioned::new(panel, MOST_REACH).unwrap().residual(0);
+        assert!(residual[600..].iter().all(|it| it.is_nan()));
+        assert!(residual[8..600].iter().all(|it| it.is_finite()));
+        let mean = residual[8..600].iter().sum::<f64>() / 592.0;
+        assert!(mean.abs() < 1e-12, "{mean}");
+    }
+
+    /// A series of any length in which anything may happen.
+    fn anything() -> impl Strategy<Value = Vec<f64>> {
+        let value = prop_oneof![
+            8 => -1.0..1.0_f64,
+            1 => Just(f64::NAN),
+            2 => Just(0.5),
+            1 => prop_oneof![Just(1e200), Just(-1e-200), Just(f64::INFINITY), -1e6..1e6_f64],
+        ];
+        prop_oneof![
+            6 => prop::collection::vec(value, 0..200),
+            2 => prop::collection::vec(prop_oneof![9 => 0.0..1.0_f64, 1 => Just(f64::NAN)], 100..200),
+            1 => (0..200_usize, prop_oneof![Just(f64::NAN), Just(0.0), Just(0.3)])
+                .prop_map(|(count, it)| vec![it; count]),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn units_and_offsets_do_not_matter(
+            seed in 0..1000_u64,
+            scale in 0.01..100.0_f64,
+            shift in -10.0..10.0_f64,
+            dose in prop_oneof![0.01..100.0_f64, -100.0..-0.01_f64],
+        ) {
+            let [victim, load, a, b] = world(200, 0.03, seed);
+            let plain = first_test(&victim, &load, [&a, &b]);
+            let moved = |series: &[f64], by: f64, to: f64| -> Vec<f64> {
+                series.iter().map(|it| it * by + to).collect()
+            };
+            let (y, o) = (moved(&victim, scale, shift), moved(&load, 1.0, shift));
+            let (x, z) = (moved(&a, dose, shift), moved(&b, dose, shift));
+            let found = first_test(&y, &o, [&x, &z]);
+            let expected = |p: f64| if dose > 0.0 { p } else { 1.0 - p };
+            prop_assert!((found.p_near - expected(plain.p_near)).abs() < 1e-6);
+            prop_assert!((found.p_far - expected(plain.p_far)).abs() < 1e-6);
+            prop_assert!((found.inflation / plain.inflation - 1.0).abs() < 1e-6);
+            let back = found.long_run * dose / scale;
+            prop_assert!((back - plain.long_run).abs() < 1e-6 * (1.0 + plain.long_run.abs()));
+        }
+
+        #[test]
+        fn no_series_breaks_it(
+            victim in anything(),
+            load in prop::option::of(anything()),
+            suspects in prop::collection::vec(anything(), 0..3),
+            conditions in prop::collection::vec(anything(), 0..2),
+            reach in 0..9_usize,
+        ) {
+            let panel = Panel {
+                victim: &victim,
+                load: load.as_deref(),
+                suspects: suspects.iter().map(Vec::as_slice).collect(),
+                conditions: conditions.iter().map(Vec::as_slice).collect(),
+            };
+            let Some(it) = Conditioned::new(panel, reach) else { return Ok(()) };
+            prop_assert_eq!(it.test(suspects.len()), None);
+            for suspect in 0..suspects.len() {
+                prop_assert_eq!(it.residual(suspect).len(), victim.len());
+                if let Some(found) = it.test(suspect) {
+                    for p in [found.p_value, found.p_near, found.p_far] {
+                        prop_assert!((0.0..=1.0).contains(&p));
+                    }
+                    prop_assert!(found.standard_error >= 0.0 && found.inflation >= 0.99);
+                }
+            }
+        }
     }
 }

@@ -3,8 +3,8 @@
 use nalgebra::DMatrix;
 use nalgebra::linalg::{ColPivQR, QR};
 
-/// A column whose part not explained by those before it is smaller than this, relative to itself,
-/// adds nothing but rounding.
+/// A column whose part not explained by those chosen before it is smaller than this, relative to
+/// itself, adds nothing but rounding.
 const COLLINEAR: f64 = 1e-8;
 
 /// The triangular factor of a tall matrix that was never held as a whole.
@@ -25,7 +25,7 @@ impl Triangle {
         Self { factor: DMatrix::zeros(0, columns), rows: 0 }
     }
 
-    /// Takes rows; the block must have as many columns as the triangle.
+    /// Takes rows; the block must have as many columns as the triangle, all finite.
     pub fn add(&mut self, block: &DMatrix<f64>) {
         let (held, columns) = self.factor.shape();
         let mut stacked = DMatrix::zeros(held + block.nrows(), columns);
@@ -42,7 +42,8 @@ impl Triangle {
 
     /// Regression of the column `target` on the columns `predictors`, without an intercept.
     ///
-    /// Columns that the others explain already are dropped, by QR with column pivoting and a relative tolerance of 1e-8.
+    /// Columns that the others explain already are dropped, by QR with column pivoting and a relative tolerance of 1e-8. Which
+    /// of several that explain each other is kept is not defined; the residual is. Columns are numbered from 0 and must exist.
     pub fn fit(&self, predictors: &[usize], target: usize) -> Fit {
         let mut wanted = self.factor.select_columns(predictors);
         let norms: Vec<f64> = wanted.column_iter().map(|it| it.norm()).collect();
@@ -56,7 +57,6 @@ impl Triangle {
             1,
             self.factor.column(target).as_slice(),
         );
-        let total = explained.norm_squared();
         let columns = predictors.len();
         let mut places: DMatrix<f64> = DMatrix::from_fn(1, columns, |_, column| column as f64);
         let decomposition = ColPivQR::new(wanted);
@@ -74,8 +74,9 @@ impl Triangle {
                 coefficients[*column] = solved[(place, 0)] / norms[*column];
             }
         }
-        let residual_square = (total - explained.view((0, 0), (rank, 1)).norm_squared())
-            .max(explained.view((rank, 0), (explained.nrows() - rank, 1)).norm_squared());
+        // What the reflections leave below the kept rows; total less explained would lose its digits where the fit is good.
+        let left = explained.view((rank, 0), (explained.nrows() - rank, 1));
+        let residual_square = left.norm_squared();
         let scales = kept.iter().map(|it| norms[*it]).collect();
         Fit { coefficients, residual_square, rank, kept, inner, scales }
     }
@@ -109,5 +110,107 @@ impl Fit {
     /// Whether the predictor was kept.
     pub fn keeps(&self, predictor: usize) -> bool {
         self.kept.contains(&predictor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::expected::{case, close, indices, numbers, rows, value};
+    use crate::stats::specimen::Noise;
+    use proptest::prelude::*;
+
+    fn matrix(rows: &[Vec<f64>]) -> DMatrix<f64> {
+        DMatrix::from_fn(rows.len(), rows[0].len(), |row, column| rows[row][column])
+    }
+
+    fn triangle(rows: &[Vec<f64>], block: usize) -> Triangle {
+        let mut it = Triangle::new(rows[0].len());
+        rows.chunks(block).for_each(|block| it.add(&matrix(block)));
+        it
+    }
+
+    #[test]
+    fn numpy_finds_the_same_fit_whatever_the_blocks() {
+        for case in case("least_squares") {
+            let (x, predictors) = (rows(case, "x"), indices(case, "predictors"));
+            for block in [1, 2, 7, 64, 1000] {
+                let it = triangle(&x, block);
+                let fit = it.fit(&predictors, x[0].len() - 1);
+                assert_eq!((it.rows(), fit.rank), (x.len(), value(case, "rank") as usize));
+                close(Some(fit.residual_square), value(case, "residual_square"), 1e-10);
+                for (row, fitted) in x.iter().zip(numbers(case, "fitted")) {
+                    let terms = predictors.iter().zip(&fit.coefficients);
+                    close(Some(terms.map(|(it, b)| row[*it] * b).sum()), fitted, 1e-9);
+                }
+                if case["expected"].is_null() {
+                    continue;
+                }
+                for (found, expected) in fit.coefficients.iter().zip(numbers(case, "expected")) {
+                    close(Some(*found), expected, 1e-9);
+                }
+                let factor = fit.variance_factor(&numbers(case, "weights"));
+                close(factor, value(case, "variance"), 1e-9);
+                assert!((0..predictors.len()).all(|it| fit.keeps(it)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_of_zeros_and_a_copy_are_dropped_whatever_their_scale() {
+        let mut noise = Noise::new(1);
+        let x: Vec<Vec<f64>> = (0..50)
+            .map(|_| {
+                let (a, b) = (noise.normal(), noise.normal());
+                vec![0.0, 1e-9 * a, 1e9 * a, b, a + b]
+            })
+            .collect();
+        let fit = triangle(&x, 20).fit(&[0, 1, 2, 3], 4);
+        assert_eq!(fit.rank, 2);
+        assert!(!fit.keeps(0) && fit.keeps(3) && (fit.keeps(1) != fit.keeps(2)));
+        assert!(fit.residual_square < 1e-24, "{}", fit.residual_square);
+    }
+
+    #[test]
+    fn no_predictor_explains_nothing_and_no_row_is_no_error() {
+        let it = triangle(&[vec![3.0], vec![4.0]], 1);
+        let fit = it.fit(&[], 0);
+        assert!((fit.residual_square - 25.0).abs() < 1e-12);
+        assert_eq!((fit.rank, fit.variance_factor(&[])), (0, None));
+        let fit = Triangle::new(3).fit(&[0, 1], 2);
+        assert_eq!((fit.rank, fit.residual_square), (0, 0.0));
+        assert_eq!(fit.coefficients, [0.0, 0.0]);
+    }
+
+    #[test]
+    fn what_is_left_of_a_nearly_perfect_fit_keeps_its_digits() {
+        let mut noise = Noise::new(2);
+        let dust: Vec<f64> = (0..200).map(|_| 1e-9 * noise.normal()).collect();
+        let x: Vec<Vec<f64>> = dust
+            .iter()
+            .map(|it| {
+                let a = noise.normal();
+                vec![a, 1e3 * a + it]
+            })
+            .collect();
+        let left = triangle(&x, 30).fit(&[0], 1).residual_square;
+        let planted: f64 = dust.iter().map(|it| it * it).sum();
+        assert!((left / planted - 1.0).abs() < 0.03, "{left:e} of {planted:e}");
+    }
+
+    proptest! {
+        #[test]
+        fn how_the_rows_are_cut_into_blocks_does_not_matter(
+            seed in 0..1000_u64,
+            count in 1..60_usize,
+            block in 1..70_usize,
+        ) {
+            let mut noise = Noise::new(seed);
+            let x: Vec<Vec<f64>> =
+                (0..count).map(|_| (0..5).map(|_| noise.normal()).collect()).collect();
+            let (whole, cut) = (triangle(&x, count).fit(&[0, 1, 2, 3], 4), triangle(&x, block).fit(&[0, 1, 2, 3], 4));
+            prop_assert_eq!(whole.rank, cut.rank);
+            prop_assert!((whole.residual_square - cut.residual_square).abs() < 1e-9);
+        }
     }
 }
