@@ -5,6 +5,7 @@
 pub mod block;
 mod cells;
 pub mod figure;
+mod influences;
 pub mod plot;
 pub mod render;
 pub mod sections;
