@@ -29,6 +29,7 @@ use crate::domain::recording::{Recording, Trace};
 use crate::domain::time::TimeSpan;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the user asked to be looked at.
@@ -40,6 +41,10 @@ pub struct Question {
     pub windows: Vec<TimeSpan>,
     /// Only phases of this label; `None` means all phases.
     pub phase: Option<String>,
+    /// How far the clocks of services are from the GPU's, by tenant, in seconds: the service's minus the GPU's.
+    pub clock_offsets: BTreeMap<String, f64>,
+    /// Whether tenants of which no GPU is known are taken to share one.
+    pub assume_one_gpu: bool,
 }
 
 /// Everything that a recording means, GPU by GPU.

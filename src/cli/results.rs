@@ -148,5 +148,11 @@ fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Question, Cli
     }
     let is_cut = arguments.from.is_some() || arguments.to.is_some();
     let span = if is_cut { Some(part(from, to)?) } else { None };
-    Ok(Question { span, windows, phase: arguments.phase.clone() })
+    Ok(Question {
+        span,
+        windows,
+        phase: arguments.phase.clone(),
+        clock_offsets: std::collections::BTreeMap::new(),
+        assume_one_gpu: false,
+    })
 }

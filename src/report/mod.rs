@@ -4,6 +4,7 @@
 
 pub mod block;
 mod cells;
+pub mod diagnosis;
 pub mod figure;
 mod influences;
 pub mod plot;

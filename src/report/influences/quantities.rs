@@ -3,6 +3,7 @@
 use crate::analysis::influence::findings::Influence;
 use crate::domain::metric::{Metric, Unit};
 use crate::domain::units::Seconds;
+use crate::report::wording::capitalised;
 
 /// Below this chance only an upper limit is shown.
 const LEAST_CHANCE: f64 = 0.000_1;
@@ -21,6 +22,13 @@ pub(crate) fn short(metric: Metric) -> String {
             if is_name { label.to_owned() } else { label.to_lowercase() }
         }
     }
+}
+
+/// The same at the start of a line; p99 and the like stay small.
+pub(crate) fn short_first(metric: Metric) -> String {
+    let short = short(metric);
+    let is_quantile = short.chars().nth(1).is_some_and(|it| it.is_ascii_digit());
+    if is_quantile { short } else { capitalised(&short) }
 }
 
 /// Whether more of the metric is better, so that a change for the worse is a loss.

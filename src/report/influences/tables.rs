@@ -23,10 +23,6 @@ pub(crate) fn blocks(pairs: &[Influence], name: &str) -> Vec<Block> {
     let shown = pairs.get(..pairs.len().min(MOST)).unwrap_or(pairs);
     let left_out = pairs.len() - shown.len();
     let results = results(shown, &format!("{name}: what was shown about every pair"));
-    let evidence = Block::Details {
-        summary: format!("{name}: how each pair was tested"),
-        blocks: vec![Block::Table(evidence(shown, &format!("{name}: the tests behind it")))],
-    };
     let mut blocks = match shown.len() > UNFOLDED {
         false => vec![Block::Table(results)],
         true => vec![Block::Details {
@@ -34,7 +30,7 @@ pub(crate) fn blocks(pairs: &[Influence], name: &str) -> Vec<Block> {
             blocks: vec![Block::Table(results)],
         }],
     };
-    blocks.push(evidence);
+    blocks.push(tests(shown, name));
     if left_out > 0 {
         blocks.push(Block::Text(format!(
             "{} more {} in the JSON and the CSV.",
@@ -43,6 +39,14 @@ pub(crate) fn blocks(pairs: &[Influence], name: &str) -> Vec<Block> {
         )));
     }
     blocks
+}
+
+/// How each pair was tested, folded away.
+pub(crate) fn tests(pairs: &[Influence], name: &str) -> Block {
+    Block::Details {
+        summary: format!("{name}: how each pair was tested"),
+        blocks: vec![Block::Table(evidence(pairs, &format!("{name}: the tests behind it")))],
+    }
 }
 
 /// Suspect, victim, metric and part of the time: what a row is about.

@@ -93,7 +93,7 @@ fn shade<B: DrawingBackend>(
         let left = time.at(burst.from()).max(free_from);
         let right = time.at(burst.until()).max(time.at(burst.from()) + 0.75);
         if right > left {
-            canvas.block((left, top), (right, bottom), Role::Full, 0.17)?;
+            canvas.block((left, top), (right, bottom), Role::Full, 0.26)?;
             free_from = right;
         }
     }

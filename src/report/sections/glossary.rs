@@ -56,7 +56,7 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "CPI2",
-        "A familiar second number, from -1 to 1: how far the victim is slow when the \
+        "A familiar second number, from −1 to 1: how far the victim is slow when the \
          suspect is busy. 0.35 is the usual threshold; it controls no error.",
     ),
     (
