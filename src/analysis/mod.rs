@@ -42,9 +42,9 @@ pub struct Question {
     pub windows: Vec<TimeSpan>,
     /// Only phases of this label; `None` means all phases.
     pub phase: Option<String>,
-    /// For tenants by name: their service's clock minus the GPU's, in seconds.
+    /// How far the clocks of services are from the GPU's, by tenant, in seconds: the service's minus the GPU's.
     pub clock_offsets: BTreeMap<String, f64>,
-    /// Treat tenants of which no GPU is known as sharing one.
+    /// Whether tenants of which no GPU is known are taken to share one.
     pub assume_one_gpu: bool,
 }
 

@@ -38,8 +38,12 @@ pub enum Block {
         /// What it shows, for those who cannot see it.
         alt: String,
     },
+    /// A statement with a mark that says how firm it is.
+    Statement(Statement),
     /// Something that could not be seen.
     Caveat(Caveat),
+    /// What to do, step by step.
+    Steps(Vec<String>),
     /// Blocks of second rank, folded away where the medium can fold.
     Details {
         /// What is inside.
@@ -79,6 +83,36 @@ pub struct VerdictCard {
     pub glance: Option<Figure>,
     /// A few numbers: name and value.
     pub facts: Vec<(String, Cell)>,
+}
+
+/// A statement with a mark that says how firm it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// How firm it is.
+    pub mark: Mark,
+    /// The mark in words; empty when the text says it.
+    pub tag: String,
+    /// The statement; what stands between two backticks is a name.
+    pub text: String,
+    /// What else belongs to it, each in a sentence.
+    pub notes: Vec<String>,
+}
+
+/// How firm a statement is; every mark differs from the others in form, not only in colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// Shown.
+    Firm,
+    /// Shown, but in a roundabout way.
+    Indirect,
+    /// Probable.
+    Probable,
+    /// Looked for and not found.
+    Absent,
+    /// Cannot be told.
+    Unknown,
+    /// Fine: looked for, and surely not there.
+    Fine,
 }
 
 /// Something that could not be seen.
@@ -143,6 +177,8 @@ pub enum Cell {
     Quantity(String),
     /// The word on sharing.
     Word(SharingWord),
+    /// A mark with its words.
+    Marked(Mark, String),
     /// From 0 to 1.
     Confidence(f64),
     /// No value, with the reason; never shown as a number.
@@ -157,10 +193,19 @@ pub(crate) fn without_unused_terms(blocks: Vec<Block>) -> Vec<Block> {
     }
     let used = used.to_lowercase();
     let is_used = |block: &Block| match block {
-        Block::Term { term, .. } => used.contains(&term.to_lowercase()),
+        Block::Term { term, .. } => is_word(&used, &term.to_lowercase()),
         _ => true,
     };
     blocks.into_iter().filter(is_used).collect()
+}
+
+/// Whether the text holds the term as words of its own, in the singular or the plural.
+fn is_word(text: &str, term: &str) -> bool {
+    text.match_indices(term).any(|(at, _)| {
+        let rest = &text[at + term.len()..];
+        let ends = |it: &str| !it.starts_with(|it: char| it.is_alphanumeric());
+        ends(rest) || rest.strip_prefix('s').is_some_and(ends)
+    } && !text[..at].ends_with(|it: char| it.is_alphanumeric()))
 }
 
 impl Block {
@@ -175,9 +220,7 @@ impl Block {
             Self::Figure { caption, key, figure, .. } => {
                 add(caption);
                 add(key);
-                if matches!(figure, Figure::DemandCv(_)) {
-                    add("demand CV");
-                }
+                figure.words().into_iter().for_each(add);
             }
             Self::Caveat(it) => add(&[&*it.about, &*it.detail, &*it.remedy].join("\n")),
             Self::Verdict(card) => {
@@ -192,6 +235,12 @@ impl Block {
             Self::Details { blocks, .. } => {
                 blocks.iter().for_each(|it| it.collect_words(words));
             }
+            Self::Statement(it) => {
+                add(&it.tag);
+                add(&it.text);
+                it.notes.iter().for_each(|it| add(it));
+            }
+            Self::Steps(steps) => steps.iter().for_each(|it| add(it)),
             Self::Tally(_) | Self::Code(_) | Self::Term { .. } => {}
         }
     }

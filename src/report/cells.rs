@@ -69,6 +69,7 @@ impl Cell {
     pub fn plain(&self) -> String {
         match self {
             Self::Text(text) | Self::Name(text) | Self::Quantity(text) => text.clone(),
+            Self::Marked(_, words) => words.clone(),
             Self::Number { value, unit, decimals } => {
                 let digits = digits(*value, *decimals);
                 if unit.is_empty() { digits } else { format!("{digits} {unit}") }

@@ -1,7 +1,9 @@
 //! What is drawn in a picture: data only, no colours and no pixels.
 
 use crate::analysis::findings::{Duty, LengthBin, ScaleValue, TimelineBin};
+use crate::domain::metric::Metric;
 use crate::domain::time::TimeSpan;
+use crate::report::block::Mark;
 
 /// A picture, as data.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +30,10 @@ pub enum Figure {
         /// Memory of the device, in bytes; `None` when it was not recorded.
         total_bytes: Option<f64>,
     },
+    /// Who slows whom.
+    Matrix(MatrixFigure),
+    /// A victim over those who are suspected, on one time axis.
+    Suspects(SuspectsFigure),
 }
 
 /// Empty room around a picture that stands alone, in pixels.
@@ -49,6 +55,17 @@ impl Figure {
             Self::DemandCv(_) => (400, 290),
             Self::BurstHistogram(panels) => (400, 60 + 120 * panels.len() as u32),
             Self::MemoryBars { bars, .. } => (400, 60 + 30 * bars.len() as u32),
+            Self::Matrix(it) => (960, it.height()),
+            Self::Suspects(it) => (960, 250 + 74 * it.lanes.len() as u32),
+        }
+    }
+
+    /// Terms that are drawn and stand nowhere else.
+    pub(crate) fn words(&self) -> Vec<&'static str> {
+        match self {
+            Self::DemandCv(_) => vec!["demand CV"],
+            Self::Matrix(it) => it.legend().into_iter().map(|it| it.1).collect(),
+            _ => Vec::new(),
         }
     }
 }
@@ -162,4 +179,115 @@ pub struct MemoryBar {
     pub median_bytes: f64,
     /// Greatest, in bytes.
     pub peak_bytes: f64,
+}
+
+/// Who slows whom: one row for each suspect, one column for each victim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MatrixFigure {
+    /// From top to bottom.
+    pub suspects: Vec<String>,
+    /// From left to right.
+    pub victims: Vec<String>,
+    /// Row by row; `None` where a tenant meets itself, or was not tested.
+    pub cells: Vec<Vec<Option<MatrixCell>>>,
+}
+
+/// What was shown about one suspect and one victim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatrixCell {
+    /// How firm it is.
+    pub mark: Mark,
+    /// The change of the victim, in words that fit; empty when it is not known.
+    pub value: String,
+    /// What changes, and how else the value is to be read.
+    pub note: String,
+}
+
+impl MatrixFigure {
+    /// More victims than this leave no room for the legend beside them.
+    const MOST_BESIDE: usize = 4;
+    /// Height of a row, in pixels.
+    pub(crate) const ROW: u32 = 56;
+    /// Room above the rows, in pixels.
+    pub(crate) const TOP: u32 = 46;
+    /// Height of a line of the legend, in pixels.
+    pub(crate) const LINE: u32 = 26;
+
+    /// Whether the legend stands beside the cells.
+    pub(crate) fn has_legend_beside(&self) -> bool {
+        self.victims.len() <= Self::MOST_BESIDE
+    }
+
+    /// Marks that are drawn, with their words.
+    pub(crate) fn legend(&self) -> Vec<(Mark, &'static str)> {
+        let words = [
+            (Mark::Firm, "confirmed"),
+            (Mark::Indirect, "through the whole board"),
+            (Mark::Probable, "likely"),
+            (Mark::Absent, "not shown"),
+            (Mark::Unknown, "cannot tell"),
+        ];
+        let is_drawn = |mark: Mark| self.cells.iter().flatten().flatten().any(|it| it.mark == mark);
+        words.into_iter().filter(|it| is_drawn(it.0)).collect()
+    }
+
+    fn height(&self) -> u32 {
+        let rows = Self::ROW * self.suspects.len() as u32;
+        let legend = Self::LINE * self.legend().len() as u32;
+        if self.has_legend_beside() {
+            Self::TOP + rows.max(legend) + 4
+        } else {
+            Self::TOP + rows + 34
+        }
+    }
+}
+
+/// A victim over those who are suspected, on one time axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuspectsFigure {
+    /// The time axis.
+    pub span: TimeSpan,
+    /// Name of the victim.
+    pub victim: String,
+    /// What is shown of it.
+    pub metric: Metric,
+    /// Length of a bin, in seconds.
+    pub bin_s: f64,
+    /// The victim's metric in its own unit; `None` where it was not seen.
+    pub values: Vec<Option<f64>>,
+    /// The window in question; `None` when it is everything.
+    pub window: Option<TimeSpan>,
+    /// The suspects, the most suspicious first.
+    pub lanes: Vec<SuspectLane>,
+}
+
+/// One suspect below its victim.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SuspectLane {
+    /// Its name.
+    pub name: String,
+    /// Its colour.
+    pub colour: SeriesColour,
+    /// Its activity, 0 to 1; `None` where it was not seen.
+    pub activity: Vec<Option<f64>>,
+    /// Its bursts.
+    pub bursts: Vec<TimeSpan>,
+    /// Whether its bursts are shaded through the victim.
+    pub is_guilty: bool,
+}
+
+impl SuspectsFigure {
+    /// From this ratio of the greatest to the least value on the axis is logarithmic.
+    const WIDE: f64 = 5.0;
+
+    /// Least and greatest value; `None` when the victim was never seen.
+    pub(crate) fn range(&self) -> Option<(f64, f64)> {
+        let seen = || self.values.iter().flatten().copied().filter(|it| it.is_finite());
+        Some((seen().reduce(f64::min)?, seen().reduce(f64::max)?))
+    }
+
+    /// Whether the victim's axis is logarithmic.
+    pub(crate) fn is_logarithmic(&self) -> bool {
+        self.range().is_some_and(|(least, most)| least > 0.0 && most > Self::WIDE * least)
+    }
 }

@@ -4,7 +4,9 @@
 
 pub mod block;
 mod cells;
+pub mod diagnosis;
 pub mod figure;
+mod influences;
 pub mod plot;
 pub mod render;
 pub mod sections;

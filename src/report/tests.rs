@@ -1,12 +1,13 @@
 //! What holds for every report, whatever it is about.
 
 use crate::analysis::findings::{Duty, Findings, LengthBin, ScaleValue, TimelineBin};
+use crate::domain::metric::Metric;
 use crate::domain::outline::Outline;
 use crate::domain::time::{TimeSpan, Timestamp};
-use crate::report::block::{Block, Cell, Table, VerdictCard};
+use crate::report::block::{Block, Cell, Mark, Table, VerdictCard};
 use crate::report::figure::{
-    Axis, CvCurve, DutyBar, Figure, HistogramPanel, MemoryBar, RowSeries, SeriesColour,
-    TimelineFigure, TimelineRow,
+    Axis, CvCurve, DutyBar, Figure, HistogramPanel, MatrixCell, MatrixFigure, MemoryBar, RowSeries,
+    SeriesColour, SuspectLane, SuspectsFigure, TimelineFigure, TimelineRow,
 };
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{Format, PlotError, figures, render};
@@ -336,10 +337,41 @@ fn extreme(value: f64) -> Vec<Figure> {
             window_s: value,
         }]),
         Figure::MemoryBars {
-            bars: vec![MemoryBar { name, colour, median_bytes: value, peak_bytes: value }],
+            bars: vec![MemoryBar {
+                name: name.clone(),
+                colour,
+                median_bytes: value,
+                peak_bytes: value,
+            }],
             total_bytes: Some(value),
         },
+        Figure::Matrix(extreme_matrix(&name)),
+        Figure::Suspects(SuspectsFigure {
+            span,
+            victim: name.clone(),
+            metric: Metric::LatencyP99,
+            bin_s: value,
+            values: vec![Some(value), None, Some(value * 100.0)],
+            window: Some(span),
+            lanes: vec![SuspectLane {
+                name,
+                colour,
+                activity: vec![Some(value), None],
+                bursts: vec![span],
+                is_guilty: true,
+            }],
+        }),
     ]
+}
+
+/// More rows than columns, and words that fit nowhere.
+fn extreme_matrix(name: &str) -> MatrixFigure {
+    let cell = MatrixCell { mark: Mark::Firm, value: name.to_owned(), note: name.to_owned() };
+    MatrixFigure {
+        suspects: vec![name.to_owned(); 3],
+        victims: vec!["b".to_owned(); 7],
+        cells: vec![vec![Some(cell), None]; 3],
+    }
 }
 
 #[test]

@@ -4,9 +4,11 @@ mod burst_histogram;
 mod canvas;
 mod demand_cv;
 mod duty_bars;
+mod matrix;
 mod memory_bars;
 mod pixels;
 mod scale;
+mod suspects;
 pub mod theme;
 mod timeline;
 mod vectors;
@@ -142,6 +144,8 @@ fn draw<B: DrawingBackend>(
         Figure::MemoryBars { bars, total_bytes } => {
             memory_bars::draw(&mut canvas, bars, *total_bytes, size)
         }
+        Figure::Matrix(it) => matrix::draw(&mut canvas, it, size),
+        Figure::Suspects(it) => suspects::draw(&mut canvas, it, size),
     }?;
     Ok(canvas.into_shortened())
 }

@@ -29,16 +29,10 @@ pub(crate) fn draw<B: DrawingBackend>(
     figure: &TimelineFigure,
     (width, height): (f64, f64),
 ) -> Result<(), PlotError> {
-    let ends = (figure.span.from(), figure.span.until());
-    let seconds = ends.1.seconds_since(ends.0);
-    let time = Time {
-        from: ends.0,
-        scale: Scale::new((0.0, seconds), (LEFT, width - RIGHT)),
-        seconds_per_px: seconds / (width - RIGHT - LEFT).max(1.0),
-    };
+    let time = Time::new(figure.span, (LEFT, width - RIGHT));
     let floor = height - BOTTOM;
     phases(canvas, &figure.phases, &time, floor)?;
-    time_axis(canvas, figure.span, &time, (floor, height))?;
+    time_axis(canvas, figure.span, &time, (floor, height), LEFT)?;
     let row_height = (floor - TOP) / figure.rows.len().max(1) as f64;
     for (position, row) in figure.rows.iter().enumerate() {
         let top = TOP + row_height * position as f64;
@@ -61,12 +55,7 @@ pub(crate) fn draw_strip<B: DrawingBackend>(
     series: &RowSeries,
     (width, height): (f64, f64),
 ) -> Result<(), PlotError> {
-    let seconds = span.seconds();
-    let time = Time {
-        from: span.from(),
-        scale: Scale::new((0.0, seconds), (0.0, width)),
-        seconds_per_px: seconds / width.max(1.0),
-    };
+    let time = Time::new(span, (0.0, width));
     let value = Scale::new((0.0, 100.0), (height - 1.0, 2.0));
     for level in [0.0, 100.0] {
         let y = value.at(level);
@@ -76,14 +65,31 @@ pub(crate) fn draw_strip<B: DrawingBackend>(
 }
 
 /// The shared time axis.
-struct Time {
+pub(super) struct Time {
     from: Timestamp,
     scale: Scale,
     seconds_per_px: f64,
+    end_px: f64,
 }
 
 impl Time {
-    fn at(&self, instant: Timestamp) -> f64 {
+    /// The span between two positions.
+    pub(super) fn new(span: TimeSpan, (start_px, end_px): (f64, f64)) -> Self {
+        let seconds = span.seconds();
+        Self {
+            from: span.from(),
+            scale: Scale::new((0.0, seconds), (start_px, end_px)),
+            seconds_per_px: seconds / (end_px - start_px).max(1.0),
+            end_px,
+        }
+    }
+
+    /// Where the axis ends, in logical pixels.
+    pub(super) fn end(&self) -> f64 {
+        self.end_px
+    }
+
+    pub(super) fn at(&self, instant: Timestamp) -> f64 {
         self.scale.at(instant.seconds_since(self.from))
     }
 
@@ -126,18 +132,19 @@ fn phases<B: DrawingBackend>(
     Ok(())
 }
 
-fn time_axis<B: DrawingBackend>(
+pub(super) fn time_axis<B: DrawingBackend>(
     canvas: &mut Canvas<'_, B>,
     span: TimeSpan,
     time: &Time,
     (floor, height): (f64, f64),
+    left: f64,
 ) -> Result<(), PlotError> {
     for (instant, name) in time_marks(span, 9) {
         let x = time.at(instant);
         canvas.line(&[(x, TOP), (x, floor + 4.0)], Role::Grid, 0.75)?;
         canvas.words((x, floor + 17.0), &name, Lettering::TICK.anchored(HPos::Center))?;
     }
-    canvas.words((LEFT, height - 5.0), &days(span), Lettering::NOTE)
+    canvas.words((left, height - 5.0), &days(span), Lettering::NOTE)
 }
 
 fn draw_row<B: DrawingBackend>(
@@ -199,7 +206,7 @@ fn levels(axis: Axis, top: f64) -> Vec<(f64, String)> {
     }
 }
 
-fn draw_series<B: DrawingBackend>(
+pub(super) fn draw_series<B: DrawingBackend>(
     canvas: &mut Canvas<'_, B>,
     series: &RowSeries,
     time: &Time,

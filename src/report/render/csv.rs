@@ -1,8 +1,9 @@
-//! Results as CSV: one line for each subject and part of the time.
+//! Results as CSV: one line for each subject and part of the time, or for each pair of tenants.
 
-use crate::analysis::findings::{BurstProfile, Findings, Scope, ScopeFindings, SubjectFindings};
+use crate::analysis::findings::{BurstProfile, Findings, ScopeFindings, SubjectFindings};
 use crate::domain::metric::Metric;
 use crate::recommender::suitability::Suitability;
+use crate::report::render::json::influences::{InfluenceRow, part, rows};
 
 const HEADER: [&str; 22] = [
     "gpu",
@@ -43,8 +44,67 @@ pub fn shapes(findings: &Findings, suitability: &[Suitability]) -> Result<String
             writer.write_record(line(subject, scope, judged))?;
         }
     }
+    text(writer)
+}
+
+fn text(writer: csv::Writer<Vec<u8>>) -> Result<String, csv::Error> {
     let bytes = writer.into_inner().map_err(|it| csv::Error::from(it.into_error()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+const INFLUENCES: [&str; 16] = [
+    "gpu",
+    "suspect",
+    "victim",
+    "metric",
+    "scope",
+    "verdict",
+    "effect_ratio",
+    "effect_low",
+    "effect_high",
+    "lag_seconds",
+    "p_granger",
+    "p_event",
+    "q",
+    "mde_ratio",
+    "through",
+    "reasons",
+];
+
+/// One line for each pair of tenants, metric and part of the time; unknown cells are empty.
+///
+/// Errors: none in practice; the table is built in memory.
+pub fn influences(findings: &Findings) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(INFLUENCES)?;
+    for row in rows(findings) {
+        writer.write_record(influence(&row))?;
+    }
+    text(writer)
+}
+
+fn influence(row: &InfluenceRow<'_>) -> Vec<String> {
+    let number = |it: Option<f64>| {
+        it.filter(|it| it.is_finite()).map(|it| it.to_string()).unwrap_or_default()
+    };
+    vec![
+        row.gpu.map(guarded).unwrap_or_default(),
+        guarded(row.suspect),
+        guarded(row.victim),
+        row.metric.key().to_owned(),
+        guarded(&row.scope),
+        key(&row.verdict),
+        number(row.effect_ratio),
+        number(row.effect_low),
+        number(row.effect_high),
+        number(row.lag_seconds),
+        number(row.p_granger),
+        number(row.p_event),
+        number(row.q),
+        number(row.mde_ratio),
+        key(&row.through),
+        guarded(&row.reasons.join("; ")),
+    ]
 }
 
 fn line(
@@ -57,17 +117,10 @@ fn line(
     let of = |get: fn(&BurstProfile) -> f64| number(profile.map(get));
     let level = |metric| scope.levels.get(&metric);
     let bursts = profile.and_then(|it| it.bursts.as_ref());
-    let part = match &scope.scope {
-        Scope::Whole => "whole".to_owned(),
-        Scope::Window { span } => {
-            format!("window {}..{}", span.from().as_micros(), span.until().as_micros())
-        }
-        phase @ Scope::Phase { .. } => phase.to_string(),
-    };
     vec![
         subject.subject.gpu().map(|it| guarded(it.as_str())).unwrap_or_default(),
         guarded(&subject.label),
-        guarded(&part),
+        guarded(&part(&scope.scope)),
         judged.map(|it| key(&it.word)).unwrap_or_default(),
         number(judged.map(|it| it.confidence.value())),
         profile.map(|it| it.samples.to_string()).unwrap_or_default(),

@@ -6,7 +6,7 @@ pub mod json;
 pub mod text;
 
 use crate::recommender::suitability::SharingWord;
-use crate::report::block::{Cell, Table};
+use crate::report::block::{Cell, Mark, Table};
 use crate::report::wording::count;
 
 /// Distinct reasons for missing values of a table, in order; at most `most`, then how many more.
@@ -41,4 +41,14 @@ fn word_key(word: Option<SharingWord>) -> &'static str {
 /// The words that people read.
 fn word_text(word: Option<SharingWord>) -> &'static str {
     word.map_or("not judged", SharingWord::as_words)
+}
+
+/// Name of a mark in style sheets: the hue of the word on sharing that weighs the same.
+fn mark_key(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Firm | Mark::Indirect => "no",
+        Mark::Probable => "care",
+        Mark::Absent | Mark::Unknown => "unknown",
+        Mark::Fine => "well",
+    }
 }

@@ -1,6 +1,7 @@
 //! What could not be seen, and what would let it be seen.
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
+use crate::domain::outline::Outline;
 use crate::report::ReportInput;
 use crate::report::block::{Block, Caveat};
 use crate::report::sections::{Section, title};
@@ -20,28 +21,36 @@ impl Section for BlindSpots {
     }
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
-        let mut blocks = vec![title(self, "What this recording could not show")];
-        let mut caveats: Vec<Block> =
-            grouped(input).into_iter().map(|it| Block::Caveat(caveat(input, &it))).collect();
-        if caveats.is_empty() {
-            blocks.push(Block::Text("Nothing that was looked for is missing.".to_owned()));
-            return blocks;
-        }
-        let rest = caveats.split_off(caveats.len().min(UNFOLDED));
-        blocks.extend(caveats);
-        if !rest.is_empty() {
-            let summary = format!("{} more", rest.len());
-            blocks.push(Block::Details { summary, blocks: rest });
-        }
-        blocks
+        let mut mine = vec![title(self, "What this recording could not show")];
+        let spots = input.outline.blind_spots.iter().chain(&input.findings.blind_spots);
+        mine.extend(blocks(input.outline, spots));
+        mine
     }
+}
+
+/// What could not be seen, or that nothing is missing.
+pub(crate) fn blocks<'a>(
+    outline: &Outline,
+    spots: impl IntoIterator<Item = &'a BlindSpot>,
+) -> Vec<Block> {
+    let mut caveats: Vec<Block> =
+        grouped(spots).into_iter().map(|it| Block::Caveat(caveat(outline, &it))).collect();
+    if caveats.is_empty() {
+        return vec![Block::Text("Nothing that was looked for is missing.".to_owned())];
+    }
+    let rest = caveats.split_off(caveats.len().min(UNFOLDED));
+    if !rest.is_empty() {
+        let summary = format!("{} more", rest.len());
+        caveats.push(Block::Details { summary, blocks: rest });
+    }
+    caveats
 }
 
 /// Blind spots of the recording and of the analyses; those that differ only in whom they are
 /// about stand together.
-fn grouped<'a>(input: &ReportInput<'a>) -> Vec<Vec<&'a BlindSpot>> {
+fn grouped<'a>(spots: impl IntoIterator<Item = &'a BlindSpot>) -> Vec<Vec<&'a BlindSpot>> {
     let mut groups: Vec<Vec<&BlindSpot>> = Vec::new();
-    for spot in input.outline.blind_spots.iter().chain(&input.findings.blind_spots) {
+    for spot in spots {
         let is_alike = |it: &&mut Vec<&BlindSpot>| {
             it.first().is_some_and(|it| {
                 BlindSpot { subject: None, ..(*it).clone() }
@@ -57,7 +66,7 @@ fn grouped<'a>(input: &ReportInput<'a>) -> Vec<Vec<&'a BlindSpot>> {
     groups
 }
 
-fn caveat(input: &ReportInput<'_>, group: &[&BlindSpot]) -> Caveat {
+fn caveat(outline: &Outline, group: &[&BlindSpot]) -> Caveat {
     let Some(first) = group.first() else {
         return Caveat {
             kind: String::new(),
@@ -67,7 +76,7 @@ fn caveat(input: &ReportInput<'_>, group: &[&BlindSpot]) -> Caveat {
         };
     };
     let subjects = group.iter().filter_map(|it| it.subject.as_ref());
-    let mut names: Vec<String> = subjects.map(|it| clean(&input.outline.label(it))).collect();
+    let mut names: Vec<String> = subjects.map(|it| clean(&outline.label(it))).collect();
     if names.len() > MOST_NAMED {
         let more = names.len() - MOST_NAMED;
         names.truncate(MOST_NAMED);

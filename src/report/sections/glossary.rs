@@ -13,17 +13,21 @@ impl Section for Glossary {
     }
 
     fn build(&self, _input: &ReportInput<'_>) -> Vec<Block> {
-        let terms = TERMS.iter().map(|(term, meaning)| Block::Term {
-            term: (*term).to_owned(),
-            meaning: (*meaning).to_owned(),
-        });
-        std::iter::once(title(self, "Terms")).chain(terms).collect()
+        std::iter::once(title(self, "Terms")).chain(terms()).collect()
     }
+}
+
+/// Every term, used or not.
+pub(crate) fn terms() -> impl Iterator<Item = Block> {
+    TERMS.iter().map(|(term, meaning)| Block::Term {
+        term: (*term).to_owned(),
+        meaning: (*meaning).to_owned(),
+    })
 }
 
 /// Every term with its meaning, in the order of the alphabet.
 ///
-/// A term counts as used when it stands in the report, in any case of letters.
+/// A term counts as used when it stands in the report as words of its own, in any case of letters.
 const TERMS: &[(&str, &str)] = &[
     (
         "Blur index",
@@ -35,11 +39,35 @@ const TERMS: &[(&str, &str)] = &[
         "A stretch in which a load is on. It begins at one level and ends below a lower one, so \
          that noise does not cut it up.",
     ),
+    (
+        "Cannot tell",
+        "The recording does not allow an answer; what would give one stands beside it.",
+    ),
     ("Confidence", "How sure a statement is, from 0 to 1. What could not be seen lowers it."),
+    (
+        "Confirmed",
+        "Two independent tests agree, the effect is large enough to matter, and few of all \
+         such findings together are false (q).",
+    ),
+    (
+        "Contended time",
+        "Time in which two tenants were active and the device was saturated. It needs no \
+         victim, so it shows only that somebody may have waited.",
+    ),
+    (
+        "CPI2",
+        "A familiar second number, from −1 to 1: how far the victim is slow when the \
+         suspect is busy. 0.35 is the usual threshold; it controls no error.",
+    ),
     (
         "Demand CV",
         "Coefficient of variation: standard deviation of demand over its mean, averaged over \
          windows of a given length. 0 is perfectly even; 1.5 is all or nothing at 30 %.",
+    ),
+    (
+        "Event contrast",
+        "Whether the victim is slower inside the suspect's bursts than between them, \
+         against the same bursts moved to other times.",
     ),
     ("Framebuffer", "The GPU's own memory. It cannot be shared out later: who asks last, fails."),
     ("Gap", "A stretch between two bursts in which a load is off."),
@@ -48,14 +76,46 @@ const TERMS: &[(&str, &str)] = &[
         "Share of the driver's sample window in which at least one kernel ran; it does not say how \
          many SMs it used.",
     ),
+    (
+        "Granger",
+        "Whether the suspect's past helps to predict the victim beyond the victim's own \
+         past and everything held fixed.",
+    ),
     ("Head room", "Memory that was free at the worst moment: total less peak."),
     ("Height", "How high bursts reach: the 95th percentile inside a burst, median over bursts."),
+    ("Lag", "How long the victim follows the suspect, to the length of a bin."),
+    ("Likely", "One test is firm and the other does not object; a confirmed influence needs both."),
+    (
+        "Look-alike",
+        "Something that makes a tenant slow and is no neighbour: power cap, heat, a low \
+         clock, a full PCIe link, a fault, its own load.",
+    ),
     ("MIG", "Partition of a GPU in hardware: own SMs, own cache, own memory, fixed sizes."),
+    (
+        "Minimum detectable effect",
+        "The least effect that would have been found with a chance of 80 %. What was not \
+         shown may still be this large.",
+    ),
     ("MPS", "Kernels of several processes run at the same time; memory and faults are shared."),
+    (
+        "Not shown",
+        "Nothing was found. That is no proof of innocence: an effect up to the minimum \
+         detectable one could hide.",
+    ),
     ("Peak to mean", "The greatest sample over the mean. 1 is perfectly even."),
     ("Period", "Length of the rhythm in which a load repeats itself, where there is one."),
+    (
+        "q",
+        "Share of false accusations to be expected among all pairs of a device that stand \
+         at least as firm (Benjamini and Hochberg). 0.05 is the limit.",
+    ),
     ("Regimes", "Stretches of steady mean. One means that the mean never changed for long."),
     ("SM active", "Share of the streaming multiprocessors that had work, averaged over time."),
+    (
+        "Through the power cap",
+        "The suspect slows the victim without touching its SMs: it drives the board into \
+         the power limit, and the clock falls for everybody.",
+    ),
     ("Time slicing", "Processes take turns on the whole GPU; nobody is guaranteed anything."),
     ("Window", "The time that one sample averages over. Nothing shorter can be seen."),
 ];

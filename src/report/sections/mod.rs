@@ -1,8 +1,10 @@
 //! The parts of a report, in reading order: verdict, why, what could not be seen, how we know.
 
-mod blind_spots;
+pub(crate) mod blind_spots;
 mod evidence;
-mod glossary;
+pub(crate) mod glossary;
+mod headline;
+mod influence;
 mod memory;
 mod phases;
 mod provenance;
@@ -28,6 +30,7 @@ pub trait Section: Sync {
 /// Every section, in reading order.
 pub const SECTIONS: &[&dyn Section] = &[
     &summary::Summary,
+    &influence::Influences,
     &timeline::Timelines,
     &shape::Shape,
     &services::Services,

@@ -1,4 +1,4 @@
-//! The verdicts: first in one sentence, then device by device, then who lives on them.
+//! The verdicts: who slows whom where that was shown, then sharing, first in one sentence, then device by device, then who lives on them.
 
 use crate::analysis::findings::{BurstProfile, SubjectFindings};
 use crate::domain::metric::Metric;
@@ -9,6 +9,7 @@ use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table, VerdictCard};
 use crate::report::cells::{bytes_or, missing, numbers, seconds_or, words};
 use crate::report::figure::Figure;
+use crate::report::sections::headline::headline;
 use crate::report::sections::timeline::own_row;
 use crate::report::sections::{Section, title};
 use crate::report::view::{
@@ -30,7 +31,11 @@ impl Section for Summary {
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
         let devices = devices(input);
-        let mut blocks = vec![title(self, "Verdict"), Block::Lead(lead(&devices))];
+        let influences = headline(input);
+        let mut blocks = vec![title(self, "Verdict")];
+        blocks.extend(influences.before);
+        blocks.push(Block::Lead(lead(&devices)));
+        blocks.extend(influences.after);
         if devices.len() > 1 {
             blocks.push(Block::Tally(tally(&devices)));
         }

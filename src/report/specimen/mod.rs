@@ -2,7 +2,9 @@
 //!
 //! GPU 0 is steady, GPU 1 has full-device bursts by a tenant of equal mean, `gpu2` was never read.
 
+pub(crate) mod case;
 mod load;
+pub(crate) mod quarrel;
 
 use crate::analysis::evidence::{Confidence, Evidence};
 use crate::analysis::findings::{

@@ -1,9 +1,10 @@
 //! Each block as HTML; neighbours of one kind stand together.
 
-use crate::report::block::{Block, Caveat};
+use crate::report::block::{Block, Caveat, Statement};
 use crate::report::figure::Figure;
 use crate::report::plot::embedded_svg;
-use crate::report::render::html::{card, table};
+use crate::report::render::html::{card, marks, table};
+use crate::report::render::mark_key;
 use crate::report::wording::glued;
 use maud::{Markup, PreEscaped, html};
 
@@ -24,6 +25,7 @@ pub(super) fn all(blocks: &[Block]) -> Markup {
 enum Group {
     Cards,
     NarrowFigures,
+    Statements,
     Caveats,
     Terms,
     Alone,
@@ -33,6 +35,7 @@ fn group(block: &Block) -> Group {
     match block {
         Block::Verdict(_) => Group::Cards,
         Block::Figure { figure, .. } if figure.content_size().0 < WIDE => Group::NarrowFigures,
+        Block::Statement(_) => Group::Statements,
         Block::Caveat(_) => Group::Caveats,
         Block::Term { .. } => Group::Terms,
         _ => Group::Alone,
@@ -46,6 +49,7 @@ fn together(blocks: &[Block]) -> Markup {
         Group::Cards => html! { div.cards { (each) } },
         Group::NarrowFigures if blocks.len() == 1 => html! { div.beside { (each) } },
         Group::NarrowFigures => html! { div.pair { (each) } },
+        Group::Statements => html! { ul.statements { (each) } },
         Group::Caveats => html! { ul.caveats { (each) } },
         Group::Terms => html! { dl.terms { (each) } },
         Group::Alone => each,
@@ -55,13 +59,15 @@ fn together(blocks: &[Block]) -> Markup {
 fn one(block: &Block) -> Markup {
     match block {
         Block::Heading { level, anchor, text } => heading(*level, anchor, text),
-        Block::Lead(text) => html! { p.lead { (glued(text)) } },
+        Block::Lead(text) => html! { p.lead { (with_code(text)) } },
         Block::Text(text) => html! { p { (with_code(text)) } },
         Block::Tally(tally) => card::tally(tally),
         Block::Verdict(it) => card::verdict(it),
         Block::Table(it) => table::table(it),
         Block::Figure { id, figure, caption, key, alt } => picture(id, figure, (caption, key), alt),
+        Block::Statement(it) => statement(it),
         Block::Caveat(it) => caveat(it),
+        Block::Steps(steps) => html! { ol.steps { @for it in steps { li { (with_code(it)) } } } },
         Block::Details { summary, blocks } => html! {
             details { summary { (summary) } (all(blocks)) }
         },
@@ -104,6 +110,19 @@ fn picture(id: &str, figure: &Figure, (caption, key): (&str, &str), alt: &str) -
             figcaption {
                 p { (glued(caption)) }
                 @if !key.is_empty() { p.key { (glued(key)) } }
+            }
+        }
+    }
+}
+
+fn statement(it: &Statement) -> Markup {
+    html! {
+        li class=(mark_key(it.mark)) {
+            (marks::mark(it.mark))
+            div {
+                @if !it.tag.is_empty() { p.tag { (it.tag) } }
+                p { (with_code(&it.text)) }
+                @for note in &it.notes { p.note { (with_code(note)) } }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod card;
+mod marks;
 mod table;
 
 use crate::report::Report;

@@ -2,6 +2,7 @@
 
 use crate::report::block::{Align, Cell, Column, Table};
 use crate::report::render::html::card::badge;
+use crate::report::render::html::marks;
 use crate::report::render::reasons;
 use crate::report::wording::{glued, shorten};
 use maud::{Markup, html};
@@ -70,6 +71,7 @@ fn inside(value: &Cell) -> Markup {
             span.none title=(reason) { "—" span.unseen { " no value: " (reason) } }
         },
         Cell::Word(word) => badge(*word),
+        Cell::Marked(mark, words) => marks::badge(*mark, words),
         Cell::Name(name) if name.chars().count() > LONGEST_NAME => html! {
             span title=(name) { (shorten(name, LONGEST_NAME)) }
         },

@@ -7,6 +7,7 @@ use crate::report::figure::{
     Axis, CvCurve, DutyBar, Figure, HistogramPanel, MemoryBar, RowSeries, TimelineFigure,
 };
 use crate::report::render::text::style::{Pen, Style};
+use crate::report::render::text::suspects;
 use crate::report::wording::{percent, shorten, stamp};
 use unicode_width::UnicodeWidthStr;
 
@@ -27,14 +28,16 @@ pub(super) fn figure(pen: &mut Pen, figure: &Figure) {
         Figure::DemandCv(curves) => demand_cv(pen, curves),
         Figure::BurstHistogram(panels) => histogram(pen, panels),
         Figure::MemoryBars { bars, total_bytes } => memory(pen, bars, *total_bytes),
+        Figure::Matrix(it) => suspects::matrix(pen, it),
+        Figure::Suspects(it) => suspects::suspects(pen, it),
     }
 }
 
-fn room(pen: &Pen) -> usize {
+pub(super) fn room(pen: &Pen) -> usize {
     pen.width().saturating_sub(NAME + NUMBER + 5).max(8)
 }
 
-fn row(pen: &mut Pen, name: &str, picture: &str, number: &str) {
+pub(super) fn row(pen: &mut Pen, name: &str, picture: &str, number: &str) {
     let mut name = shorten(name, NAME);
     while name.width() > NAME {
         name = shorten(&name, name.chars().count() - 1);
@@ -90,7 +93,7 @@ fn stretches(figure: &TimelineFigure, series: &RowSeries, columns: usize) -> Vec
     sums.into_iter().map(|it| (it.1 > 0).then(|| it.0 / it.1 as f64)).collect()
 }
 
-fn level(share: f64) -> char {
+pub(super) fn level(share: f64) -> char {
     let eighths = (share * 8.0).ceil().clamp(0.0, 8.0) as usize;
     // A little is not nothing, but noise near zero should not look like a line.
     LEVELS[if share < 0.02 { 0 } else { eighths }]

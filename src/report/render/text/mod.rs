@@ -2,10 +2,11 @@
 
 mod figures;
 mod style;
+mod suspects;
 mod table;
 
 use crate::report::Report;
-use crate::report::block::{Block, Caveat, Cell, VerdictCard};
+use crate::report::block::{Block, Caveat, Cell, Statement, VerdictCard};
 use crate::report::render::text::style::{Pen, Style};
 use crate::report::render::word_text;
 use crate::report::wording::shorten;
@@ -39,8 +40,13 @@ fn blocks(pen: &mut Pen, blocks: &[&Block]) {
 fn one(pen: &mut Pen, block: &Block, before: Option<&Block>) {
     match block {
         Block::Heading { level, text, .. } => heading(pen, *level, text),
-        Block::Lead(text) => pen.paragraph("", text, Style::Strong),
-        Block::Text(text) => pen.paragraph("", text, Style::Plain),
+        Block::Lead(text) | Block::Text(text) => {
+            if let Some(Block::Statement(_) | Block::Table(_)) = before {
+                pen.gap();
+            }
+            let is_lead = matches!(block, Block::Lead(_));
+            pen.paragraph("", text, if is_lead { Style::Strong } else { Style::Plain });
+        }
         // The lead says the same in words.
         Block::Tally(_) => {}
         Block::Verdict(card) => {
@@ -53,7 +59,15 @@ fn one(pen: &mut Pen, block: &Block, before: Option<&Block>) {
             figures::figure(pen, figure);
             pen.paragraph("  ", caption, Style::Faint);
         }
+        Block::Statement(it) => statement(pen, it, before),
         Block::Caveat(it) => caveat(pen, it),
+        Block::Steps(steps) => {
+            for (position, step) in steps.iter().enumerate() {
+                let start = format!("  {}. ", position + 1);
+                let indent = " ".repeat(start.width());
+                pen.hanging(&start, Style::Faint, &indent, step, Style::Plain);
+            }
+        }
         Block::Details { blocks: inside, .. } => {
             // A terminal cannot fold: words and tables stay, pictures go.
             let kept: Vec<&Block> =
@@ -115,6 +129,18 @@ fn verdict(pen: &mut Pen, card: &VerdictCard) {
     }
     for note in &card.caveats {
         pen.hanging("    ! ", Style::Faint, "      ", note, Style::Faint);
+    }
+}
+
+fn statement(pen: &mut Pen, it: &Statement, before: Option<&Block>) {
+    if !matches!(before, Some(Block::Heading { .. } | Block::Statement(_))) {
+        pen.gap();
+    }
+    let tag = if it.tag.is_empty() { String::new() } else { format!("{}: ", it.tag) };
+    let start = format!("  {} {tag}", style::mark_sign(it.mark));
+    pen.hanging(&start, Style::of_mark(it.mark), "    ", &it.text, Style::Plain);
+    for note in &it.notes {
+        pen.hanging("    - ", Style::Faint, "      ", note, Style::Faint);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Lines of limited width, with or without ANSI styles.
 
 use crate::recommender::suitability::SharingWord;
+use crate::report::block::Mark;
 use crate::report::wording::glued;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -28,6 +29,16 @@ impl Style {
         }
     }
 
+    /// The look of a mark.
+    pub(super) fn of_mark(mark: Mark) -> Self {
+        match mark {
+            Mark::Firm | Mark::Indirect => Self::No,
+            Mark::Probable => Self::Care,
+            Mark::Absent | Mark::Unknown => Self::Unknown,
+            Mark::Fine => Self::Well,
+        }
+    }
+
     /// Parameters of the ANSI sequence that switches it on; the sixteen colours follow the
     /// reader's own light or dark scheme.
     const fn parameters(self) -> &'static str {
@@ -50,6 +61,18 @@ pub(super) fn sign(word: Option<SharingWord>) -> &'static str {
         Some(SharingWord::SharesWithCare) => "~",
         Some(SharingWord::DoNotShare) => "✗",
         Some(SharingWord::CannotTell) | None => "?",
+    }
+}
+
+/// A sign of one column for each mark.
+pub(super) fn mark_sign(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Firm => "●",
+        Mark::Indirect => "▲",
+        Mark::Probable => "○",
+        Mark::Absent => "·",
+        Mark::Unknown => "?",
+        Mark::Fine => "✓",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::report::block::{Align, Cell, Column, Table};
 use crate::report::render::reasons;
-use crate::report::render::text::style::{Pen, Style, wrapped};
+use crate::report::render::text::style::{Pen, Style, mark_sign, wrapped};
 use crate::report::wording::{glued, shorten};
 use unicode_width::UnicodeWidthStr;
 
@@ -21,6 +21,16 @@ const MOST_REASONS: usize = 4;
 pub(super) fn table(pen: &mut Pen, table: &Table) {
     pen.gap();
     pen.paragraph("  ", &table.caption, Style::Strong);
+    grid(pen, table);
+    let reasons = reasons(table, MOST_REASONS);
+    if !reasons.is_empty() {
+        let why = format!("— stands for no value: {}.", reasons.join("; "));
+        pen.paragraph("  ", &why, Style::Faint);
+    }
+}
+
+/// The cells under their heads, in as many parts as the width asks for.
+pub(super) fn grid(pen: &mut Pen, table: &Table) {
     for (position, band) in bands(table, pen.width()).into_iter().enumerate() {
         if position > 0 {
             pen.gap();
@@ -30,16 +40,12 @@ pub(super) fn table(pen: &mut Pen, table: &Table) {
             None => listed(pen, table, &band),
         }
     }
-    let reasons = reasons(table, MOST_REASONS);
-    if !reasons.is_empty() {
-        let why = format!("— stands for no value: {}.", reasons.join("; "));
-        pen.paragraph("  ", &why, Style::Faint);
-    }
 }
 
 fn shown(cell: &Cell) -> String {
     match cell {
         Cell::Name(name) => shorten(name, LONGEST_NAME),
+        Cell::Marked(mark, words) => format!("{} {words}", mark_sign(*mark)),
         other => other.plain(),
     }
 }
@@ -101,6 +107,7 @@ fn aligned(pen: &mut Pen, table: &Table, band: &[usize], widths: &[usize]) {
 fn look(cell: &Cell) -> Style {
     match cell {
         Cell::Word(word) => Style::of_word(Some(*word)),
+        Cell::Marked(mark, _) => Style::of_mark(*mark),
         Cell::Missing(_) => Style::Faint,
         _ => Style::Plain,
     }

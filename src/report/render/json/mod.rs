@@ -1,14 +1,21 @@
 //! Results as JSON: the schema that `docs/CLI.md` describes.
 
+mod diagnosis;
+pub(in crate::report::render) mod influences;
+
+pub use diagnosis::{diagnosis, experiment};
+
 use crate::analysis::findings::{
     CoActivation, DeviceFindings, Findings, ScopeFindings, SubjectFindings,
 };
+use crate::analysis::influence::findings::InfluenceFindings;
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::outline::{Device, MigInstance, Outline, Phase, Process};
 use crate::domain::source::Source;
 use crate::domain::time::TimeSpan;
 use crate::recommender::policy::Policy;
 use crate::recommender::suitability::Suitability;
+use crate::report::render::json::influences::InfluenceRow;
 use serde::Serialize;
 
 /// Version of the schema; raised when a key changes its meaning or goes away.
@@ -40,6 +47,8 @@ struct Document<'a> {
     suitability: &'a [Suitability],
     devices: Vec<DeviceView<'a>>,
     unplaced: Vec<SubjectView<'a>>,
+    unplaced_influences: &'a InfluenceFindings,
+    influences: Vec<InfluenceRow<'a>>,
     blind_spots: Vec<&'a BlindSpot>,
     policy: &'a Policy,
 }
@@ -62,6 +71,7 @@ struct DeviceView<'a> {
     model: Option<&'a str>,
     subjects: Vec<SubjectView<'a>>,
     co_activations: &'a [CoActivation],
+    influences: &'a InfluenceFindings,
 }
 
 /// A subject without its timelines: they are pictures, and `export` gives the samples.
@@ -92,6 +102,8 @@ pub fn document(input: &JsonInput<'_>) -> Result<String, serde_json::Error> {
         suitability: input.suitability,
         devices: input.findings.devices.iter().map(device).collect(),
         unplaced: input.findings.unplaced.iter().map(subject).collect(),
+        unplaced_influences: &input.findings.unplaced_influences,
+        influences: influences::rows(input.findings),
         blind_spots: input.outline.blind_spots.iter().chain(&input.findings.blind_spots).collect(),
         policy: input.policy,
     };
@@ -107,6 +119,7 @@ fn device(it: &DeviceFindings) -> DeviceView<'_> {
         model: it.model.as_deref(),
         subjects: it.subjects.iter().map(subject).collect(),
         co_activations: &it.co_activations,
+        influences: &it.influences,
     }
 }
 

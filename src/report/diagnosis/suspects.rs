@@ -1,0 +1,92 @@
+//! Everybody who may have done it, the most suspicious first.
+
+use crate::analysis::diagnosis_findings::{Diagnosis, Suspicion};
+use crate::analysis::influence::findings::InfluenceVerdict;
+use crate::report::block::{Block, Statement};
+use crate::report::diagnosis::said;
+use crate::report::influences::quantities::{
+    chance, change, effect, finite, hidden, lag, short, short_first,
+};
+use crate::report::influences::tables;
+use crate::report::influences::wording::{mark, quoted, reasons, verdict_words};
+use crate::report::wording::{capitalised, name, percent, sentence, stopped};
+
+/// So many suspects are told in sentences; all stand in the table.
+const MOST_TOLD: usize = 10;
+
+/// A statement on each suspect, then the tests behind it.
+pub(super) fn blocks(it: &Diagnosis) -> Vec<Block> {
+    if it.suspects.is_empty() {
+        let nobody = format!(
+            "There is nobody to suspect: no other tenant was seen beside {}.",
+            quoted(&it.victim)
+        );
+        return vec![Block::Text(nobody)];
+    }
+    let mut blocks: Vec<Block> = it
+        .suspects
+        .iter()
+        .take(MOST_TOLD)
+        .map(|suspicion| Block::Statement(statement(it, suspicion)))
+        .collect();
+    let pairs: Vec<_> = it.suspects.iter().map(|it| it.influence.clone()).collect();
+    blocks.push(tables::tests(&pairs, "Suspects"));
+    blocks
+}
+
+fn statement(diagnosis: &Diagnosis, it: &Suspicion) -> Statement {
+    let influence = &it.influence;
+    let mut notes = Vec::new();
+    notes.extend(activity(it));
+    if let Some(ratio) = finite(it.explained_ratio) {
+        let (metric, change) = (short(diagnosis.metric), change(diagnosis.metric, ratio));
+        notes.push(format!("Its activity explains {metric} {change} in the window."));
+    }
+    notes.extend(overall(it));
+    match influence.verdict {
+        InfluenceVerdict::NotShown => {
+            notes.push(format!("{} {}.", short_first(influence.metric), hidden(influence)));
+        }
+        InfluenceVerdict::CannotTell => {
+            notes.push(stopped(&capitalised(&reasons(influence))));
+        }
+        _ => {}
+    }
+    if let Some(remedy) = influence.remedy.as_deref().filter(|it| !it.trim().is_empty()) {
+        notes.push(format!("What would show it: {}", stopped(&sentence(remedy))));
+    }
+    Statement {
+        mark: mark(influence.verdict),
+        tag: format!("{}. {}, {}", it.rank, name(&it.suspect), verdict_words(influence)),
+        text: said(&it.sentence),
+        notes,
+    }
+}
+
+/// How active the suspect was in the window and otherwise.
+fn activity(it: &Suspicion) -> Option<String> {
+    match (finite(it.window_activity_ratio), finite(it.normal_activity_ratio)) {
+        (Some(window), Some(normal)) => Some(format!(
+            "Active at {} in the window, at {} otherwise.",
+            percent(window),
+            percent(normal)
+        )),
+        (Some(window), None) => Some(format!("Active at {} in the window.", percent(window))),
+        (None, Some(normal)) => {
+            Some(format!("Not seen in the window; active at {} otherwise.", percent(normal)))
+        }
+        (None, None) => Some("Its activity was not seen.".to_owned()),
+    }
+}
+
+/// What was shown over the whole recording, in numbers.
+fn overall(it: &Suspicion) -> Option<String> {
+    let influence = &it.influence;
+    let effect = effect(influence)?;
+    let q = finite(influence.q).map_or_else(String::new, |q| format!(", q\u{a0}{}", chance(q)));
+    let lag = lag(influence).map_or_else(String::new, |it| format!(", {it}"));
+    Some(format!(
+        "Over the whole recording: {} {effect} in its bursts{lag}{q}.",
+        short(influence.metric)
+    ))
+}
