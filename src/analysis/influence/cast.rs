@@ -33,6 +33,8 @@ pub(crate) struct Busy {
     pub(crate) series: Series,
     pub(crate) window_s: f64,
     pub(crate) stride_s: f64,
+    /// Whether the driver lists it only while it is busy, so that silence is idleness.
+    pub(crate) is_process: bool,
 }
 
 /// Everybody on one GPU, or everybody without one, in the order of their names.
@@ -97,6 +99,7 @@ pub(crate) fn cast<'a>(
     }
     let mut all: Vec<Member<'a>> = tenants.into_values().chain(others).collect();
     all.sort_by(|a, b| a.label.cmp(&b.label).then_with(|| a.subject.cmp(&b.subject)));
+    one_step_for_all(&mut all);
     all
 }
 
@@ -132,18 +135,45 @@ fn busy(subject: &Subject, trace: &Trace, part: &Recording) -> Option<Busy> {
     let series = Series::new(activity.series.shared_times(), activity.values.clone())?;
     // A process's reading covers the time since the one before; the driver's window is the device's.
     let is_process = matches!(subject, Subject::Process { .. });
-    let window_s = if is_process && !activity.window_is_stated {
-        activity.stride_s
+    let (stride_s, window_s) = if is_process {
+        let step_s = sampling_step(&series)?;
+        (step_s, if activity.window_is_stated { activity.window_s } else { step_s })
     } else {
-        activity.window_s
+        (activity.stride_s, activity.window_s)
     };
-    Some(Busy { series, window_s, stride_s: activity.stride_s })
+    Some(Busy { series, window_s, stride_s, is_process })
+}
+
+/// Time between two looks at a process, in seconds: silence makes steps longer, never shorter.
+fn sampling_step(series: &Series) -> Option<f64> {
+    let mut steps: Vec<i64> =
+        series.times().windows(2).map(|pair| pair[1].micros_since(pair[0])).collect();
+    let rank = steps.len().checked_sub(1)? / 10;
+    let (_, step, _) = steps.select_nth_unstable(rank);
+    Some((*step).max(1) as f64 / 1e6)
+}
+
+/// All processes of a GPU are listed by one call: the finest step of any of them is that of all.
+fn one_step_for_all(members: &mut [Member<'_>]) {
+    let busy = || members.iter().flat_map(|it| &it.activities).filter(|it| it.is_process);
+    let Some(finest) = busy().map(|it| it.stride_s).reduce(f64::min) else { return };
+    for it in members.iter_mut().flat_map(|it| &mut it.activities).filter(|it| it.is_process) {
+        if it.window_s >= it.stride_s {
+            it.window_s = finest;
+        }
+        it.stride_s = finest;
+    }
 }
 
 impl Member<'_> {
     /// Median step between samples of its activity, in seconds; `None` when it was never seen.
     pub(crate) fn stride_s(&self) -> Option<f64> {
         self.activities.iter().map(|it| it.stride_s).reduce(f64::max)
+    }
+
+    /// Whether its activity is a share of engine time, dealt out among processes.
+    pub(crate) fn shows_engine_time(&self) -> bool {
+        !self.activities.is_empty() && self.activities.iter().all(|it| it.is_process)
     }
 
     /// From the first to the last sign of activity.
@@ -156,6 +186,7 @@ impl Member<'_> {
     /// Before its first and after its last sign a tenant is not there: 0, as long as `is_watched` says that somebody looked.
     pub(crate) fn activity(&self, grid: &Grid, is_watched: &[bool]) -> Vec<f64> {
         let mut total = vec![f64::NAN; grid.bins];
+        let mut is_first = true;
         for busy in &self.activities {
             let Some(span) = busy.series.span() else { continue };
             let mut means = grid.means(&busy.series, Some(busy.window_s), 0, |it| it);
@@ -163,22 +194,18 @@ impl Member<'_> {
             for (bin, value) in means.iter_mut().enumerate() {
                 let at = grid.start_of(bin);
                 let is_outside = at.plus_micros(grid.step_us) <= span.from() || at >= end;
-                if value.is_nan() && is_outside && is_watched[bin] {
+                if value.is_nan() && (is_outside || busy.is_process) && is_watched[bin] {
                     *value = 0.0;
                 }
             }
             for (sum, value) in total.iter_mut().zip(&means) {
                 // One process that was not seen makes the sum unknown, not smaller.
-                *sum = if sum.is_nan() && !value.is_nan() && self.activities.len() == 1 {
-                    *value
-                } else if sum.is_nan() {
-                    *value
-                } else {
-                    *sum + *value
-                };
+                *sum = if is_first { *value } else { *sum + *value };
             }
+            is_first = false;
         }
-        total.iter_mut().for_each(|it| *it = it.min(1.0));
+        // `f64::min` would turn what was not seen into full use.
+        total.iter_mut().filter(|it| **it > 1.0).for_each(|it| *it = 1.0);
         total
     }
 

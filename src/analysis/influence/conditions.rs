@@ -19,8 +19,22 @@ const HARDWARE_BITS: u64 = 0x8 | 0x80;
 const AT_LIMIT: f64 = 0.97;
 /// Spread of a condition below which it did not change.
 const STILL: f64 = 0.002;
-/// Traffic below which no PCIe link of a data-centre board is full, in bytes per second.
-const LINK_FLOOR: f64 = 6e9;
+/// Bytes per second that a PCIe link of sixteen lanes really carries, by words of the product name; the first that fits.
+const LINKS: [(&[&str], f64); 3] = [
+    (&["H100", "H200", "H800", "H20", "B100", "B200", "B300", "GB200", "RTX PRO 6000"], 50e9),
+    (
+        &[
+            "A100", "A800", "A40", "A30", "A10", "A16", "A2", "L4", "L40", "RTX 30", "RTX 40",
+            "RTX A", "Ada",
+        ],
+        24e9,
+    ),
+    (&["V100", "T4", "P100", "P40", "P4", "RTX 20", "Quadro"], 12e9),
+];
+/// The slowest of them, for boards that are not listed.
+const UNKNOWN_LINK: f64 = 12e9;
+/// Part of what a link carries from which it is in the way.
+const IN_THE_WAY: f64 = 0.7;
 /// Bins around a fault that it may have touched, in seconds.
 const AFTER_FAULT_S: f64 = 30.0;
 
@@ -39,6 +53,8 @@ pub(crate) struct Conditions {
     pub(crate) link: Option<Vec<f64>>,
     /// Usual greatest traffic, in bytes per second.
     pub(crate) link_top: f64,
+    /// What the link can carry, in bytes per second.
+    pub(crate) link_carries: f64,
     /// Whether a fault may have touched the bin.
     pub(crate) fault: Option<Vec<f64>>,
     /// Faults, with what they were.
@@ -49,7 +65,7 @@ pub(crate) struct Conditions {
 
 impl Conditions {
     /// What a device's trace says; nothing without one.
-    pub(crate) fn of(device: Option<&Trace>, grid: &Grid) -> Self {
+    pub(crate) fn of(device: Option<&Trace>, model: Option<&str>, grid: &Grid) -> Self {
         let Some(device) = device else { return Self::default() };
         let series = |metric: Metric| device.get(metric).filter(|it| it.len() > 1);
         let share_of = |bits: u64| {
@@ -68,6 +84,7 @@ impl Conditions {
                 .or_else(|| {
                     series(Metric::GraphicsEngineActive).map(|it| grid.means(it, None, 0, |it| it))
                 }),
+            link_carries: link_carries(model),
             ..Self::default()
         };
         conditions.take_link(series(Metric::PcieReceive), series(Metric::PcieTransmit), grid);
@@ -131,13 +148,12 @@ impl Conditions {
 
     /// What to hold fixed for the link; only if it was ever near full.
     pub(crate) fn link_columns(&self) -> Vec<Vec<f64>> {
-        let is_busy = self.link_top >= LINK_FLOOR;
-        self.link.iter().filter(|it| is_busy && moves(it)).cloned().collect()
+        self.link.iter().filter(|it| self.is_link_busy() && moves(it)).cloned().collect()
     }
 
     /// Whether the link was ever busy enough to be in anybody's way.
     pub(crate) fn is_link_busy(&self) -> bool {
-        self.link_top >= LINK_FLOOR
+        self.link_top >= IN_THE_WAY * self.link_carries
     }
 
     /// What holds the clock back on this board, if anything.
@@ -155,6 +171,19 @@ impl Conditions {
             self.clock_lag.as_ref().filter(|it| moves(it)).map(|_| Channel::Clock)
         }
     }
+}
+
+fn link_carries(model: Option<&str>) -> f64 {
+    let fits = |words: &[&str]| {
+        let name = model.unwrap_or_default();
+        let parts = || name.split([' ', '-', '_']);
+        words.iter().any(|word| {
+            name.contains(&format!("{word} "))
+                || parts().any(|it| it == *word)
+                || word.contains(' ') && name.contains(word)
+        })
+    };
+    LINKS.iter().find(|it| fits(it.0)).map_or(UNKNOWN_LINK, |it| it.1)
 }
 
 /// Whether a condition changes.

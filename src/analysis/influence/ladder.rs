@@ -31,6 +31,8 @@ pub const TOO_REGULAR: f64 = 0.02;
 pub const SHORT_BINS: u64 = 400;
 /// Share of the effect up to which it counts as gone.
 const LITTLE_LEFT: f64 = 0.5;
+/// The same between MIG instances.
+const PART_LEFT: f64 = 0.8;
 
 /// A verdict with what it rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,8 +177,11 @@ fn not_shown(trial: &Trial, is_found: bool, is_positive: bool) -> Ruling {
 
 /// The verdict where holding the clock or the link fixed takes the effect away.
 fn by_condition(trial: &Trial, around: &Circumstances) -> Option<Ruling> {
+    // Between MIG instances nothing but the board itself can act, so what takes part of the effect along is the way.
+    let (little, gone) =
+        if around.is_across_instances { (PART_LEFT, 0.0) } else { (LITTLE_LEFT, GONE) };
     let is_gone = |p: Option<f64>, left: Option<f64>| {
-        p.is_some_and(|p| p > GONE) && left.is_some_and(|left| left < LITTLE_LEFT)
+        p.is_some_and(|p| p > gone) && left.is_some_and(|left| left < little)
     };
     let by_clock = is_gone(trial.p_with_clock, trial.left_with_clock);
     let by_link = is_gone(trial.p_with_link, trial.left_with_link);
@@ -194,10 +199,10 @@ fn by_condition(trial: &Trial, around: &Circumstances) -> Option<Ruling> {
         (clock, link) => clock.or(link)?,
     };
     let what = match channel {
-        Channel::Pcie => "the PCIe link",
-        Channel::PowerCap => "the clock and the power cap",
-        Channel::Heat => "the clock and the heat",
-        Channel::Clock => "the clock",
+        Channel::Pcie => "PCIe traffic",
+        Channel::PowerCap => "the board's power cap",
+        Channel::Heat => "the board's heat",
+        Channel::Clock => "the board's clock",
     };
     if drives {
         return Some(Ruling {

@@ -11,6 +11,7 @@ pub(crate) mod grid;
 pub mod ladder;
 mod look_alikes;
 pub(crate) mod offset;
+mod shares;
 pub(crate) mod signal;
 pub(crate) mod study;
 pub mod trial;
@@ -26,7 +27,7 @@ use crate::analysis::influence::ladder::{Circumstances, ruling};
 use crate::analysis::influence::look_alikes::copies::{Copies, copies};
 use crate::analysis::influence::offset::offset;
 use crate::analysis::influence::signal::metrics_of;
-use crate::analysis::influence::study::{OwnProcess, Study, study};
+use crate::analysis::influence::study::{OwnProcess, Study, active_time, study};
 use crate::analysis::influence::trial::Trial;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
@@ -43,6 +44,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) gpu: Option<GpuId>,
     pub(crate) cast: Vec<Member<'a>>,
     pub(crate) device: Option<&'a Trace>,
+    /// Product name of the GPU.
+    pub(crate) model: Option<String>,
     pub(crate) span: TimeSpan,
     pub(crate) copies: Copies,
 }
@@ -64,7 +67,10 @@ impl<'a> Scene<'a> {
         let all = seen.chain(active).reduce(TimeSpan::hull)?;
         let span = asked.map_or(Some(all), |it| it.overlap(all))?;
         let copies = copies(&cast, device);
-        Some(Self { gpu: gpu.cloned(), cast, device, span, copies })
+        let model = gpu
+            .and_then(|gpu| parts.iter().find_map(|it| it.outline.device(gpu)))
+            .and_then(|it| it.model.clone());
+        Some(Self { gpu: gpu.cloned(), cast, device, model, span, copies })
     }
 }
 
@@ -109,7 +115,8 @@ pub(crate) fn study_of(
     metric: Metric,
     offset: &findings::ClockOffset,
 ) -> Option<Study> {
-    study(&scene.cast, victim, metric, scene.device, scene.span, offset.clone())
+    let board = (scene.device, scene.model.as_deref());
+    study(&scene.cast, victim, metric, board, scene.span, offset.clone())
 }
 
 /// Every suspect of every study, with the error rate over all of them.
@@ -210,6 +217,7 @@ fn influence(
             scene.cast[place].label
         ));
     }
+    if std::env::var("DBG").is_ok() { eprintln!("{} {} {:?}", suspect.label, victim.label, trial); }
     Influence {
         gpu: scene.gpu.clone(),
         suspect: suspect.label.clone(),
@@ -246,7 +254,11 @@ fn contended(scene: &Scene<'_>) -> Option<findings::Contention> {
     let stride = scene.cast.iter().filter_map(Member::stride_s).fold(CONTENTION_BIN_S, f64::max);
     let grid = Grid::over(scene.span, stride);
     let is_watched = watched(&grid, scene.device, &scene.cast);
-    let activities: Vec<Vec<f64>> =
-        scene.cast.iter().map(|it| it.activity(&grid, &is_watched)).collect();
-    contention(&scene.cast, &activities, &Conditions::of(scene.device, &grid), &grid)
+    let activities = active_time(&scene.cast, &grid, &is_watched);
+    contention(
+        &scene.cast,
+        &activities,
+        &Conditions::of(scene.device, scene.model.as_deref(), &grid),
+        &grid,
+    )
 }

@@ -6,6 +6,7 @@ use crate::analysis::influence::grid::Grid;
 use crate::domain::metric::Metric;
 use crate::domain::time::TimeSpan;
 use crate::stats::correlate::lagged_pearson;
+use crate::stats::quantile::quantile;
 use std::collections::BTreeMap;
 
 /// Farthest offset that is looked for, in seconds.
@@ -58,10 +59,14 @@ pub(crate) fn offset(
 /// Service clock minus GPU clock in seconds, and the fit there.
 fn estimate(member: &Member<'_>, span: TimeSpan) -> Option<(f64, f64)> {
     let requests =
-        [Metric::Throughput, Metric::OfferedLoad, Metric::IterationRate, Metric::TokenThroughput]
-            .into_iter()
-            .find_map(|it| member.measured(it))?;
+        [Metric::Throughput, Metric::OfferedLoad].into_iter().find_map(|it| member.measured(it))?;
     let step_s = requests.typical_interval()?.as_seconds().max(member.stride_s()?).max(0.2);
+    // Requests that last longer than a bin are counted when they end, not when they work.
+    let latency =
+        [Metric::LatencyMean, Metric::LatencyP50].iter().find_map(|it| member.measured(*it))?;
+    if quantile(latency.values(), 0.5)? > step_s {
+        return None;
+    }
     let grid = Grid::over(span, step_s);
     let is_watched = vec![false; grid.bins];
     let busy = differences(&member.activity(&grid, &is_watched));

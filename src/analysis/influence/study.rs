@@ -6,6 +6,7 @@ use crate::analysis::influence::findings::{ClockOffset, LookAlike, LookAlikeKind
 use crate::analysis::influence::grid::Grid;
 use crate::analysis::influence::ladder::LEAST_BINS;
 use crate::analysis::influence::look_alikes::{board, look_alike, own};
+use crate::analysis::influence::shares::into_active_time;
 use crate::analysis::influence::signal::{Load, bin_s, harm, load};
 use crate::analysis::influence::trial::{Bins, Trial, trials};
 use crate::domain::metric::Metric;
@@ -62,7 +63,7 @@ pub(crate) fn study(
     cast: &[Member<'_>],
     victim: usize,
     metric: Metric,
-    device: Option<&Trace>,
+    (device, model): (Option<&Trace>, Option<&str>),
     span: TimeSpan,
     offset: ClockOffset,
 ) -> Option<Study> {
@@ -75,15 +76,16 @@ pub(crate) fn study(
     let grid = Grid::over(span, needed.max(finest));
     let is_watched = watched(&grid, device, cast);
     let mut harmed = harm(member, metric, &grid, late_us);
-    let own_process = own_process(cast, victim, &harmed, metric, &grid, late_us, &is_watched);
+    let own_process = own_process(cast, victim, &grid, late_us, &is_watched);
     let suspects: Vec<usize> = (0..cast.len())
         .filter(|it| *it != victim && own_process != OwnProcess::Guessed(*it))
         .filter(|it| !cast[*it].activities.is_empty())
         .filter(|it| !is_own_instance(cast, victim, *it))
         .collect();
+    let mut everybody = active_time(cast, &grid, &is_watched);
     let activities: Vec<Vec<f64>> =
-        suspects.iter().map(|it| cast[*it].activity(&grid, &is_watched)).collect();
-    let conditions = Conditions::of(device, &grid);
+        suspects.iter().map(|it| std::mem::take(&mut everybody[*it])).collect();
+    let conditions = Conditions::of(device, model, &grid);
     let load = load(member, metric, &harmed, &grid, late_us);
     let whole_harm = harmed.clone();
     let mut look_alikes = board::look_alikes(&conditions, &harmed, &grid);
@@ -118,6 +120,20 @@ pub(crate) fn study(
         look_alikes,
         own_process,
     })
+}
+
+/// Active share of each bin of everybody in the cast; NaN where it was not seen.
+pub(crate) fn active_time(cast: &[Member<'_>], grid: &Grid, is_watched: &[bool]) -> Vec<Vec<f64>> {
+    let mut all: Vec<Vec<f64>> = cast.iter().map(|it| it.activity(grid, is_watched)).collect();
+    let of_engine: Vec<usize> =
+        (0..cast.len()).filter(|it| cast[*it].shows_engine_time()).collect();
+    let mut shares: Vec<Vec<f64>> =
+        of_engine.iter().map(|it| std::mem::take(&mut all[*it])).collect();
+    into_active_time(&mut shares);
+    for (place, share) in of_engine.iter().zip(shares) {
+        all[*place] = share;
+    }
+    all
 }
 
 impl Study {
@@ -165,8 +181,6 @@ fn overlap(harm: &[f64], activities: &[Vec<f64>]) -> LookAlike {
 fn own_process(
     cast: &[Member<'_>],
     victim: usize,
-    harm: &[f64],
-    metric: Metric,
     grid: &Grid,
     late_us: i64,
     is_watched: &[bool],
@@ -186,7 +200,6 @@ fn own_process(
             .find_map(|it| cast[victim].measured(it))
             .map(|it| grid.means(it, None, late_us, |it| it));
     let Some(rate) = rate else { return OwnProcess::Unknown };
-    let _ = (harm, metric);
     let mut fits: Vec<(f64, usize)> = unnamed
         .iter()
         .map(|it| {

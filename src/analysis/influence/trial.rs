@@ -1,6 +1,5 @@
 //! One victim's measurement against every suspect: both witnesses, bin by bin.
 
-use crate::stats::bursts::thresholds;
 use crate::stats::contrast::{Contrast, contrast, presence};
 use crate::stats::cpi2::{alarm_line, cpi2_score};
 use crate::stats::dose::{DoseResponse, dose_response};
@@ -17,7 +16,9 @@ const DRAWS: usize = 1000;
 const MOST_HELD: usize = 14;
 /// Probability up to which another suspect counts as helping.
 const HELPS: f64 = 0.2;
-/// An activity that never rises over this is nobody's.
+/// Range of activity from which bursts stand out as they are.
+const PLAIN_RANGE: f64 = 0.10;
+/// An activity whose upper part lies below this is nobody's.
 const LEAST_ACTIVITY: f64 = 0.003;
 /// 80 % power at one-sided 5 %: z(0.8) + z(0.95).
 const POWER_FACTOR: f64 = 2.49;
@@ -145,16 +146,13 @@ impl Bins {
 
 /// Bursts of an activity, also of one that never comes near full use.
 pub(crate) fn bursts_of(activity: &[f64]) -> Option<Vec<Option<bool>>> {
-    let top = activity.iter().copied().filter(|it| it.is_finite()).fold(0.0, f64::max);
-    if top < LEAST_ACTIVITY {
-        return None;
-    }
     let seen: Vec<f64> = activity.iter().copied().filter(|it| it.is_finite()).collect();
-    if thresholds(&seen).is_some() {
+    let range = quantiles(&seen, &[0.10, 0.95])?;
+    if range[1] - range[0] >= PLAIN_RANGE {
         return presence(activity);
     }
-    // The bulk sets the scale, so that one freak sample does not.
-    let scale = quantiles(&seen, &[0.999])?.first().copied().filter(|it| *it > 0.0)?;
+    // The bulk sets the scale, so that a few freak samples do not.
+    let scale = quantiles(&seen, &[0.95])?.first().copied().filter(|it| *it >= LEAST_ACTIVITY)?;
     presence(&activity.iter().map(|it| (it / scale).min(1.0)).collect::<Vec<_>>())
 }
 

@@ -3,7 +3,7 @@
 use crate::analysis::influence::conditions::Conditions;
 use crate::analysis::influence::findings::{LookAlike, LookAlikeKind, LookAlikeState};
 use crate::analysis::influence::grid::Grid;
-use crate::analysis::influence::look_alikes::{by_presence, flags, look_alike};
+use crate::analysis::influence::look_alikes::{INFERRED, REPORTED, by_presence, flags, look_alike};
 
 /// Share of a bin at a limit from which the bin counts.
 const PART_OF_BIN: f64 = 0.2;
@@ -37,7 +37,9 @@ pub(crate) fn look_alikes(conditions: &Conditions, harm: &[f64], grid: &Grid) ->
     let mut found: Vec<LookAlike> = limits
         .into_iter()
         .map(|(kind, what, values, missing)| match values {
-            Some(values) => by_presence(kind, what, &flags(values, PART_OF_BIN), harm, grid),
+            Some(values) => {
+                by_presence(kind, (what, REPORTED), &flags(values, PART_OF_BIN), harm, grid)
+            }
             None => look_alike(kind, LookAlikeState::Unseen, missing.to_owned()),
         })
         .collect();
@@ -68,7 +70,7 @@ fn clock(conditions: &Conditions, harm: &[f64], grid: &Grid) -> LookAlike {
         .map(|(bin, it)| it.map(|is_low| is_low && !is_explained(bin)))
         .collect();
     let what = "the SM clock stood below 90 % of its usual height without a recorded limit, as after idleness,";
-    by_presence(kind, what, &low, harm, grid)
+    by_presence(kind, (what, REPORTED), &low, harm, grid)
 }
 
 fn link(conditions: &Conditions, harm: &[f64], grid: &Grid) -> LookAlike {
@@ -82,8 +84,9 @@ fn link(conditions: &Conditions, harm: &[f64], grid: &Grid) -> LookAlike {
     };
     if !conditions.is_link_busy() {
         let sentence = format!(
-            "PCIe traffic stayed below {:.1} GB/s, which no data-centre link is full of",
-            conditions.link_top / 1e9
+            "PCIe traffic stayed below {:.1} GB/s, and such a board's link carries {:.0}",
+            conditions.link_top / 1e9,
+            conditions.link_carries / 1e9
         );
         return look_alike(kind, LookAlikeState::RuledOut, sentence);
     }
@@ -91,7 +94,7 @@ fn link(conditions: &Conditions, harm: &[f64], grid: &Grid) -> LookAlike {
         "PCIe traffic stood at 80 % or more of its greatest ({:.1} GB/s)",
         conditions.link_top / 1e9
     );
-    by_presence(kind, &what, &flags(link, FULL_LINK), harm, grid)
+    by_presence(kind, (&what, INFERRED), &flags(link, FULL_LINK), harm, grid)
 }
 
 /// A fault leaves no latency to compare: being there is enough.
@@ -109,7 +112,7 @@ fn fault(conditions: &Conditions, harm: &[f64], grid: &Grid) -> LookAlike {
         );
     }
     let names: Vec<&str> = conditions.faults.iter().map(|it| it.1.as_str()).take(5).collect();
-    let compared = by_presence(kind, "", &flags(touched, 0.5), harm, grid);
+    let compared = by_presence(kind, ("", REPORTED), &flags(touched, 0.5), harm, grid);
     let change = compared.effect_ratio.map_or(String::new(), |it| {
         format!("; around them the victim is {:+.0} % slower", 100.0 * it)
     });

@@ -9,10 +9,19 @@ use crate::analysis::influence::grid::Grid;
 use crate::domain::time::TimeSpan;
 use crate::stats::coactivation::shift_test;
 
-/// Effect from which a look-alike matters.
-const MATTERS: f64 = 0.05;
-/// Chance by luck up to which it counts as found.
-const FOUND: f64 = 0.10;
+/// How firmly a look-alike has to be seen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bar {
+    /// Effect from which it matters.
+    effect: f64,
+    /// Chance by luck up to which it counts as found.
+    p_value: f64,
+}
+
+/// For what the driver itself reports as holding the board back.
+pub(crate) const REPORTED: Bar = Bar { effect: 0.05, p_value: 0.10 };
+/// For what was inferred from levels, which may rise together with much else.
+pub(crate) const INFERRED: Bar = Bar { effect: 0.10, p_value: 0.02 };
 /// Most stretches that are listed.
 const MOST_SPANS: usize = 20;
 
@@ -46,8 +55,9 @@ impl Presence {
     }
 
     /// Whether the victim is slower there, by more than luck explains.
-    pub(crate) fn is_harmful(&self) -> bool {
-        self.effect.is_some_and(|it| it >= MATTERS) && self.p_value.is_some_and(|it| it <= FOUND)
+    pub(crate) fn is_harmful(&self, bar: Bar) -> bool {
+        self.effect.is_some_and(|it| it >= bar.effect)
+            && self.p_value.is_some_and(|it| it <= bar.p_value)
     }
 }
 
@@ -113,7 +123,7 @@ pub(crate) fn look_alike(
 /// A look-alike by its presence: found where it is there and the victim is slower in it.
 pub(crate) fn by_presence(
     kind: LookAlikeKind,
-    what: &str,
+    (what, bar): (&str, Bar),
     flags: &[Option<bool>],
     harm: &[f64],
     grid: &Grid,
@@ -122,7 +132,7 @@ pub(crate) fn by_presence(
     let share = 100.0 * presence.share;
     let (state, sentence) = match presence.effect {
         _ if presence.share == 0.0 => (LookAlikeState::RuledOut, format!("{what} at no time")),
-        Some(effect) if presence.is_harmful() => (
+        Some(effect) if presence.is_harmful(bar) => (
             LookAlikeState::Found,
             format!(
                 "{what} for {share:.1} % of the time, and the victim is {:.0} % slower then",

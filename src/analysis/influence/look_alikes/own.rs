@@ -3,12 +3,14 @@
 use crate::analysis::influence::cast::Member;
 use crate::analysis::influence::findings::{LookAlike, LookAlikeKind, LookAlikeState};
 use crate::analysis::influence::grid::Grid;
-use crate::analysis::influence::look_alikes::{by_presence, look_alike, spans};
+use crate::analysis::influence::look_alikes::{INFERRED, REPORTED, by_presence, look_alike, spans};
 use crate::domain::metric::Metric;
 use crate::stats::quantile::quantiles;
 
 /// Load over its median from which it counts as high.
 const HIGH_LOAD: f64 = 1.3;
+/// A rush hour lasts longer than this, in seconds.
+const SUSTAINED_S: f64 = 15.0;
 /// Part of the key-value cache in use from which it counts as full.
 const FULL_CACHE: f64 = 0.95;
 /// Spread of log latency from the 5th to the median below which nothing ever was fast.
@@ -36,7 +38,8 @@ pub(crate) fn queue(
     if let Some(cache) = &cache {
         let full: Vec<Option<bool>> =
             cache.iter().map(|it| it.is_finite().then_some(*it >= FULL_CACHE)).collect();
-        let found = by_presence(kind, "its own key-value cache was full", &full, harm, grid);
+        let found =
+            by_presence(kind, ("its own key-value cache was full", REPORTED), &full, harm, grid);
         if found.state == LookAlikeState::Found {
             return found;
         }
@@ -45,11 +48,34 @@ pub(crate) fn queue(
         let sentence = "its offered load was not recorded, so its own rush hours cannot be told from a neighbour's".to_owned();
         return look_alike(kind, LookAlikeState::Unseen, sentence);
     };
+    // Single bins with a few requests more are chance, not a rush hour.
+    let load = smoothed(load, (SUSTAINED_S / grid.step_s()).ceil() as usize);
     let seen: Vec<f64> = load.iter().copied().filter(|it| it.is_finite()).collect();
     let middle = quantiles(&seen, &[0.5]).map_or(0.0, |it| it[0] + 1.0);
     let is_high = |it: &f64| it.is_finite().then_some(it + 1.0 >= HIGH_LOAD * middle);
     let high: Vec<Option<bool>> = load.iter().map(is_high).collect();
-    by_presence(kind, "its own load stood 30 % or more over its median", &high, harm, grid)
+    by_presence(
+        kind,
+        ("its own load stood 30 % or more over its median", INFERRED),
+        &high,
+        harm,
+        grid,
+    )
+}
+
+/// Mean over a window of bins around each; NaN where less than half of it was seen.
+fn smoothed(values: &[f64], width: usize) -> Vec<f64> {
+    let reach = width / 2;
+    (0..values.len())
+        .map(|bin| {
+            let window = &values[bin.saturating_sub(reach)..(bin + reach + 1).min(values.len())];
+            let seen: Vec<f64> = window.iter().copied().filter(|it| it.is_finite()).collect();
+            if 2 * seen.len() < window.len() {
+                return f64::NAN;
+            }
+            seen.iter().sum::<f64>() / seen.len() as f64
+        })
+        .collect()
 }
 
 /// Whether the victim ever was fast.
