@@ -397,3 +397,139 @@ fn arguments_of_a_program_never_enter_a_recording() {
     let document = bench.analyse(&["scrape.prom", "--start", "2026-01-31T12:00:00Z"]).to_string();
     assert!(document.contains("serve") && !document.contains("secret"), "{document}");
 }
+
+/// Ten minutes of a service that reports its latency, and of a neighbour, as one table.
+fn shared_log() -> String {
+    let mut text = String::from("time,pod,gpu_utilization_pct,latency_p99_s\n");
+    for second in 0..600 {
+        let at = format!("2026-01-31T12:{:02}:{:02}Z", second / 60, second % 60);
+        let busy = if second % 40 < 10 { 95 } else { 2 };
+        text.push_str(&format!("{at},batch,{busy},\n"));
+        if second < 300 {
+            text.push_str(&format!("{at},chat,20,{}\n", if busy > 50 { 0.4 } else { 0.07 }));
+        }
+    }
+    text
+}
+
+const SHARED_MAPPING: &str = r#"
+name = "shared"
+about = "two tenants of one GPU"
+[time]
+column = "time"
+[gpu]
+fixed = "gpu0"
+[tenant]
+column = "pod"
+[[metric]]
+column = "gpu_utilization_pct"
+metric = "gpu_utilization_pct"
+unit = "%"
+subject = "tenant"
+[[metric]]
+column = "latency_p99_s"
+metric = "latency_p99_s"
+unit = "s"
+subject = "tenant"
+"#;
+
+/// A folder with the recording `shared`.
+fn shared() -> Workbench {
+    let bench = Workbench::new();
+    bench.file("shared.csv", shared_log());
+    bench.file("shared.toml", SHARED_MAPPING);
+    let import = ["import", "shared.csv", "--mapping", "shared.toml", "-o", "shared"];
+    bench.run(&import).expect_code(0);
+    bench
+}
+
+#[test]
+fn a_victim_or_a_metric_that_is_not_there_is_answered_with_the_nearest_one() {
+    let bench = shared();
+    for (arguments, message, help) in [
+        (vec!["--victim", "chta"], "no tenant is called `chta`", "did you mean `chat`?"),
+        (vec!["--victim", "nobody-at-all"], "no tenant is called", "tenants: "),
+        (vec!["--victim", "chat", "--metric", "ttft"], "does not report ttft", "latency_p99_s"),
+        (vec!["--victim", "chat", "--metric", "p98"], "no metric is called `p98`", "metrics: p9"),
+        (vec!["--victim", "chat", "--clock-offset", "caht=1"], "`caht`", "did you mean `chat`?"),
+        (vec!["--victim", "chat", "--from", "+2m", "--to", "+1m"], "before it begins", "--from"),
+        (vec!["--victim", "chat", "--starting", "12:00"], "--plan-experiment", ""),
+        (vec!["--victim", "chat", "--around", "noon"], "`noon` is neither a time", "12:00"),
+    ] {
+        let answer = bench.run(&[&["diagnose", "shared"], &arguments[..]].concat());
+        answer.expect_code(2).expect_stderr(message).expect_stderr(help);
+    }
+}
+
+#[test]
+fn a_window_without_readings_of_the_victim_ends_with_three() {
+    let bench = shared();
+    for (arguments, part) in [
+        (
+            vec!["--victim", "chat", "--from", "12:06", "--to", "12:08"],
+            "reports nothing in the window",
+        ),
+        (vec!["--victim", "chat", "--around", "+2h"], "lies outside the recording"),
+        (vec!["--victim", "batch"], "reports nothing about its service"),
+    ] {
+        let answer = bench.run(&[&["diagnose", "shared"], &arguments[..]].concat());
+        answer.expect_code(3).expect_stderr(part).expect_stderr("help: ");
+    }
+}
+
+#[test]
+fn an_experiment_that_cannot_be_read_names_file_line_and_column() {
+    let bench = shared();
+    let head = "from,until,suspect_runs\n+0s,+60s,yes\n";
+    bench.file("word.csv", format!("{head}+60s,+120s,perhaps\n"));
+    bench.file("time.csv", format!("{head}+60s,later,no\n"));
+    bench.file("whose.csv", format!("{head}+60s,+120s,no\n"));
+    bench.file("other.csv", format!("# suspect: btch\n{head}+60s,+120s,no\n"));
+    for (file, part) in [
+        ("word.csv", "word.csv:3: column `suspect_runs`: `perhaps`"),
+        ("time.csv", "time.csv:3: column `until`: `later`"),
+        ("whose.csv", "whose.csv: does not say who paused"),
+        ("other.csv", "no other tenant at the place of the victim is called `btch`"),
+    ] {
+        let arguments = ["diagnose", "shared", "--victim", "chat", "--experiment", file];
+        bench.run(&arguments).expect_code(2).expect_stderr(part).expect_stderr("help: ");
+    }
+    let arguments = ["diagnose", "shared", "--victim", "chat", "--experiment", "missing.csv"];
+    bench
+        .run(&arguments)
+        .expect_code(1)
+        .expect_stderr("missing.csv: reading the experiment failed");
+    let picture = [&arguments[..], &["-o", "png"]].concat();
+    bench.run(&picture).expect_code(2).expect_stderr("has no picture");
+}
+
+#[test]
+fn a_diagnosis_is_never_written_over_an_input() {
+    let bench = shared();
+    let of_recording = ["diagnose", "shared", "--victim", "chat", "--out", "shared/x.html"];
+    bench.run(&of_recording).expect_code(2).expect_stderr("lies inside the input");
+    let of_log = ["diagnose", "shared.csv", "--mapping", "shared.toml", "--victim", "chat"];
+    for place in ["shared.csv", "shared.toml"] {
+        let arguments = [&of_log[..], &["--out", place]].concat();
+        bench.run(&arguments).expect_code(2).expect_stderr("would be written over");
+    }
+}
+
+#[test]
+fn influences_have_a_table_of_their_own_and_stand_flat_in_the_json() {
+    let bench = shared();
+    let text = bench.run(&["analyze", "shared", "-o", "csv", "--table", "influences"]).stdout();
+    assert!(text.starts_with("gpu,suspect,victim,metric,scope,verdict,effect_ratio,"), "{text}");
+    bench
+        .run(&["analyze", "shared", "--table", "influences"])
+        .expect_code(2)
+        .expect_stderr("-o csv");
+    let document = bench.analyse(&["shared", "--clock-offset", "chat=0.5"]);
+    assert!(document["influences"].is_array());
+    assert!(document["devices"][0]["influences"]["pairs"].is_array());
+    assert!(document["unplaced_influences"]["look_alikes"].is_array());
+    let answer = bench.run(&["analyze", "shared", "--clock-offset", "caht=0.5"]);
+    answer.expect_code(2).expect_stderr("did you mean `chat`?");
+    let answer = bench.run(&["analyze", "shared", "--clock-offset", "chat=soon"]);
+    answer.expect_code(2).expect_stderr("TENANT=SECONDS");
+}

@@ -3,6 +3,14 @@
 //! `BLESS=1 cargo test --test registries` rewrites `docs/METRICS.md`; look at the difference.
 #![allow(clippy::disallowed_methods, reason = "tests read BLESS")]
 
+use cotenant::analysis::diagnosis_findings::{
+    Diagnosis, ExperimentBlock, ExperimentPlan, ExperimentResult, Outcome, Picture, PictureRow,
+    Slowness, Suspicion,
+};
+use cotenant::analysis::influence::findings::{
+    ClockOffset, ClockOffsetOrigin, ContendedPair, Contention, Influence, InfluenceFindings,
+    InfluenceVerdict, LookAlike, LookAlikeKind, LookAlikeState,
+};
 use cotenant::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use cotenant::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
 use cotenant::domain::metric::{Dialect, Metric, MetricSpec, Precision, Scope};
@@ -346,6 +354,173 @@ fn the_page_of_the_command_line_explains_every_key_of_the_json_and_every_column_
     let export = printed(&["export", example(), "--to", "csv"]);
     let header = export.lines().next().expect("a header").split(',');
     refuse_missing("CLI.md", header.filter(|it| METRICS.iter().all(|spec| spec.key != *it)));
+}
+
+/// A pair of which nothing is known.
+fn influence() -> Influence {
+    let subject = process(1);
+    Influence {
+        gpu: None,
+        suspect: "batch".to_owned(),
+        suspect_subject: subject.clone(),
+        victim: "chat".to_owned(),
+        victim_subject: subject.clone(),
+        metric: Metric::LatencyP99,
+        scope: cotenant::analysis::findings::Scope::Whole,
+        verdict: InfluenceVerdict::Confirmed,
+        effect_ratio: None,
+        effect_low: None,
+        effect_high: None,
+        lag_seconds: None,
+        p_granger: None,
+        p_event: None,
+        q: None,
+        q_any_dependence: None,
+        mde_ratio: None,
+        through: None,
+        importance_ratio: None,
+        cpi2_score: None,
+        dose_ratios: Vec::new(),
+        bin_s: 1.0,
+        bins: 0,
+        bursts: 0,
+        on_ratio_of_time: None,
+        held_fixed: Vec::new(),
+        reasons: Vec::new(),
+        remedy: None,
+    }
+}
+
+/// One of each type of result that a recording may or may not give.
+fn neighbour_results() -> Value {
+    let span = TimeSpan::covering(instant(0), instant(60));
+    let influence = influence();
+    let look_alike = LookAlike {
+        kind: LookAlikeKind::PowerCap,
+        state: LookAlikeState::Found,
+        victim: None,
+        victim_subject: None,
+        metric: None,
+        effect_ratio: None,
+        share_of_time: None,
+        spans: vec![span],
+        sentence: String::new(),
+    };
+    let clock_offset = ClockOffset {
+        tenant: "chat".to_owned(),
+        offset_s: 0.0,
+        origin: ClockOffsetOrigin::Assumed,
+        sentence: String::new(),
+    };
+    let pair = ContendedPair { first: String::new(), second: String::new(), contended_s: 0.0 };
+    let contention = Contention {
+        tenants: Vec::new(),
+        contended_s: 0.0,
+        seen_s: 0.0,
+        pairs: vec![pair],
+        caveat: String::new(),
+    };
+    let influences = InfluenceFindings {
+        pairs: vec![influence.clone()],
+        look_alikes: vec![look_alike.clone()],
+        contention: Some(contention),
+        clock_offsets: vec![clock_offset.clone()],
+    };
+    let diagnosis = diagnosis(span, influence, look_alike, clock_offset);
+    serde_json::json!([influences, diagnosis, experiment_result(span)])
+}
+
+fn diagnosis(
+    window: TimeSpan,
+    influence: Influence,
+    look_alike: LookAlike,
+    clock_offset: ClockOffset,
+) -> Diagnosis {
+    let row = PictureRow {
+        suspect: String::new(),
+        activity: Vec::new(),
+        bursts: vec![window],
+        is_guilty: true,
+    };
+    Diagnosis {
+        headline: String::new(),
+        outcome: Outcome::Neighbour,
+        victim: String::new(),
+        victim_subject: process(1),
+        gpu: None,
+        metric: Metric::LatencyP99,
+        window,
+        slowness: Slowness {
+            window_p50: None,
+            window_p95: None,
+            normal_p50: None,
+            normal_p95: None,
+            change_ratio: None,
+            window_bins: 0,
+            normal_bins: 0,
+        },
+        suspects: vec![Suspicion {
+            rank: 1,
+            suspect: String::new(),
+            influence,
+            window_activity_ratio: None,
+            normal_activity_ratio: None,
+            explained_ratio: None,
+            sentence: String::new(),
+        }],
+        look_alikes: vec![look_alike],
+        clock_offset: Some(clock_offset),
+        picture: Picture {
+            from: window.from(),
+            bin_s: 1.0,
+            victim: Vec::new(),
+            suspects: vec![row],
+        },
+        experiment: Some(ExperimentPlan {
+            suspect: String::new(),
+            victim: String::new(),
+            metric: Metric::LatencyP99,
+            block_s: 1.0,
+            settle_s: 0.0,
+            blocks: Vec::new(),
+            least_p: 1.0,
+            steps: Vec::new(),
+        }),
+        blind_spots: Vec::new(),
+    }
+}
+
+fn experiment_result(span: TimeSpan) -> ExperimentResult {
+    ExperimentResult {
+        suspect: String::new(),
+        victim: String::new(),
+        metric: Metric::LatencyP99,
+        headline: String::new(),
+        is_proven: false,
+        effect_ratio: 0.0,
+        effect_low: None,
+        effect_high: None,
+        p_value: 1.0,
+        arrangements: 1,
+        blocks: vec![ExperimentBlock {
+            span,
+            suspect_runs: true,
+            victim_mean: None,
+            suspect_activity_ratio: None,
+            bins: 0,
+        }],
+        caveats: Vec::new(),
+    }
+}
+
+#[test]
+fn the_page_of_the_command_line_explains_every_key_about_neighbours() {
+    let mut found = BTreeSet::new();
+    keys(&neighbour_results(), &mut found);
+    assert!(found.contains("p_granger") && found.contains("suspect_runs"), "{found:?}");
+    refuse_missing("CLI.md", found.iter().map(String::as_str));
+    let table = printed(&["analyze", example(), "-o", "csv", "--table", "influences"]);
+    refuse_missing("CLI.md", table.lines().next().expect("a header").split(','));
 }
 
 #[test]

@@ -1,14 +1,21 @@
-//! `cotenant analyze`: burst shapes, suitability and blind spots, as text, JSON or CSV.
+//! `cotenant analyze`: burst shapes, suitability, who slows whom and blind spots, as text, JSON or CSV.
 
 use crate::analysis::findings::Scope;
-use crate::cli::args::{AnalyzeArgs, FailOn, Form};
+use crate::analysis::influence::findings::InfluenceVerdict;
+use crate::cli::args::{AnalyzeArgs, CsvTable, FailOn, Form};
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::output;
 use crate::cli::results::{Results, answer, title_of};
-use crate::recommender::suitability::{SharingWord, Suitability};
+use crate::recommender::suitability::SharingWord;
 use crate::report::render;
 
 pub(crate) fn run(arguments: &AnalyzeArgs, command: &str) -> Result<u8, CliError> {
+    if arguments.table.is_some() && arguments.output != Form::Csv {
+        return Err(CliError::usage(
+            "--table chooses a table of the CSV",
+            "add -o csv; the other forms hold everything",
+        ));
+    }
     let results = answer(&arguments.question)?;
     let title = title_of(&arguments.question.inputs);
     let text = match arguments.output {
@@ -17,11 +24,18 @@ pub(crate) fn run(arguments: &AnalyzeArgs, command: &str) -> Result<u8, CliError
             render::text::text(&report, output::width(), output::has_colour())
         }
         Form::Json => json(&results, command)?,
-        Form::Csv => render::csv::shapes(&results.findings, &results.suitability)
-            .map_err(|it| CliError::failed("cannot write the table", &it))?,
+        Form::Csv => csv(&results, arguments.table.unwrap_or(CsvTable::Shapes))?,
     };
     output::result(text.as_bytes())?;
     Ok(exit_code(&results, arguments.fail_on))
+}
+
+fn csv(results: &Results, table: CsvTable) -> Result<String, CliError> {
+    let written = match table {
+        CsvTable::Shapes => render::csv::shapes(&results.findings, &results.suitability),
+        CsvTable::Influences => render::csv::influences(&results.findings),
+    };
+    written.map_err(|it| CliError::failed("cannot write the table", &it))
 }
 
 fn json(results: &Results, command: &str) -> Result<String, CliError> {
@@ -36,22 +50,33 @@ fn json(results: &Results, command: &str) -> Result<String, CliError> {
     .map_err(|it| CliError::failed("cannot write the result as JSON", &it))
 }
 
-/// 4 when a whole device or tenant is judged at or above the given word; 3 when nothing could be judged.
+/// 4 when a whole device or tenant is judged at or above the given word, or an influence is as
+/// sure as it; 3 when nothing could be judged.
 pub(crate) fn exit_code(results: &Results, fail_on: Option<FailOn>) -> u8 {
     let words = || results.suitability.iter().filter(|it| it.scope == Scope::Whole);
-    let is_finding = |it: &Suitability| match fail_on {
+    let has_word = |is_meant: fn(SharingWord) -> bool| words().any(|it| is_meant(it.word));
+    let has_influence = |at_least: InfluenceVerdict| influences(results).any(|it| it <= at_least);
+    let is_finding = match fail_on {
         None => false,
-        Some(FailOn::CannotTell) => it.word == SharingWord::CannotTell,
-        Some(FailOn::DoNotShare) => it.word == SharingWord::DoNotShare,
+        Some(FailOn::CannotTell) => has_word(|it| it == SharingWord::CannotTell),
+        Some(FailOn::DoNotShare) => has_word(|it| it == SharingWord::DoNotShare),
         Some(FailOn::SharesWithCare) => {
-            matches!(it.word, SharingWord::SharesWithCare | SharingWord::DoNotShare)
+            has_word(|it| matches!(it, SharingWord::SharesWithCare | SharingWord::DoNotShare))
         }
+        Some(FailOn::Confirmed) => has_influence(InfluenceVerdict::Through),
+        Some(FailOn::Likely) => has_influence(InfluenceVerdict::Likely),
     };
-    if words().any(is_finding) {
-        FINDINGS
-    } else if results.suitability.iter().all(|it| it.word == SharingWord::CannotTell) {
-        NOT_ENOUGH_DATA
-    } else {
-        0
+    let is_judged = results.suitability.iter().any(|it| it.word != SharingWord::CannotTell);
+    let is_tested = influences(results).any(|it| it != InfluenceVerdict::CannotTell);
+    match (is_finding, is_judged || is_tested) {
+        (true, _) => FINDINGS,
+        (false, true) => 0,
+        (false, false) => NOT_ENOUGH_DATA,
     }
+}
+
+/// What was shown about every pair of tenants.
+fn influences(results: &Results) -> impl Iterator<Item = InfluenceVerdict> {
+    let placed = results.findings.devices.iter().flat_map(|it| &it.influences.pairs);
+    placed.chain(&results.findings.unplaced_influences.pairs).map(|it| it.verdict)
 }

@@ -1,5 +1,7 @@
 //! What the user may type; types are parsed here and no clap type travels further.
 
+use crate::cli::diagnose_args::DiagnoseArgs;
+use crate::cli::moment::{Moment, timestamp};
 use crate::domain::time::{SampleInterval, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -27,9 +29,11 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Turn foreign logs into one recording
     Import(ImportArgs),
-    /// Burst shapes, suitability for sharing and blind spots of a recording or a foreign log
+    /// Burst shapes, suitability, influences and blind spots of a recording or a foreign log
     #[command(alias = "analyse")]
     Analyze(AnalyzeArgs),
+    /// What made one tenant slow in one window: ranked suspects, and what was ruled out
+    Diagnose(DiagnoseArgs),
     /// One HTML file, and pictures, of a recording or a foreign log
     Report(ReportArgs),
     /// A recording in another form
@@ -85,7 +89,20 @@ pub(crate) struct QuestionArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) neighbours: NeighbourArgs,
+    #[command(flatten)]
     pub(crate) foreign: ForeignArgs,
+}
+
+/// What a recording cannot say about neighbours.
+#[derive(Debug, Args)]
+pub(crate) struct NeighbourArgs {
+    /// A service's clock minus the GPU's, in seconds, as TENANT=SECONDS; may be repeated
+    #[arg(long, value_name = "TENANT=SECONDS", value_parser = clock_offset)]
+    pub(crate) clock_offset: Vec<(String, f64)>,
+    /// Treat tenants of which no GPU is known as sharing one
+    #[arg(long)]
+    pub(crate) assume_one_gpu: bool,
 }
 
 #[derive(Debug, Args)]
@@ -113,7 +130,11 @@ pub(crate) struct AnalyzeArgs {
     /// Form of the result
     #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Form::Table)]
     pub(crate) output: Form,
-    /// End with exit code 4 when a GPU, or a load on one, gets this word or a worse one
+    /// Which table to write as CSV
+    #[arg(long, value_name = "TABLE", value_enum)]
+    pub(crate) table: Option<CsvTable>,
+    /// End with exit code 4 when a GPU, or a load on one, gets this word or a worse one, or when
+    /// an influence is as sure as this
     #[arg(long, value_name = "WORD", value_enum)]
     pub(crate) fail_on: Option<FailOn>,
 }
@@ -171,8 +192,17 @@ pub(crate) enum Form {
     Table,
     /// JSON; docs/CLI.md describes it
     Json,
-    /// One line for each subject and part of the time
+    /// One line for each subject and part of the time, or for each pair of tenants
     Csv,
+}
+
+/// A table of the CSV.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CsvTable {
+    /// One line for each subject and part of the time
+    Shapes,
+    /// One line for each pair of tenants, metric and part of the time
+    Influences,
 }
 
 /// Form of an export.
@@ -191,41 +221,30 @@ pub(crate) enum FailOn {
     DoNotShare,
     /// "cannot tell"
     CannotTell,
-}
-
-/// A time that the user named, or an offset from the first sample.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moment {
-    At(Timestamp),
-    AfterStartMicros(i64),
-}
-
-impl std::str::FromStr for Moment {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(at) = timestamp(text) {
-            return Ok(Self::At(at));
-        }
-        let offset: jiff::SignedDuration = text.trim_start_matches('+').parse().map_err(|_| {
-            format!("`{text}` is neither a time like 2026-01-31T12:00:00Z nor an offset like 90s")
-        })?;
-        let micros = i64::try_from(offset.as_micros()).map_err(|_| "too far away".to_owned())?;
-        Ok(Self::AfterStartMicros(micros))
-    }
-}
-
-fn timestamp(text: &str) -> Result<Timestamp, String> {
-    let instant: jiff::Timestamp = text
-        .parse()
-        .map_err(|_| format!("`{text}` is no time with a zone, like 2026-01-31T12:00:00Z"))?;
-    Ok(Timestamp::from_micros(instant.as_microsecond()))
+    /// an influence that is confirmed
+    Confirmed,
+    /// an influence that is confirmed or likely
+    Likely,
 }
 
 fn interval(text: &str) -> Result<SampleInterval, String> {
     let wrong = || format!("`{text}` is no length of time like 100ms or 1s");
     let duration: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
     u64::try_from(duration.as_micros()).ok().and_then(SampleInterval::from_micros).ok_or_else(wrong)
+}
+
+/// Longest offset of a clock: a day, for a zone that was taken for another.
+const MOST_OFFSET_S: f64 = 86_400.0;
+
+fn clock_offset(text: &str) -> Result<(String, f64), String> {
+    let wrong = || format!("`{text}` is no TENANT=SECONDS, like chat=0.4");
+    let (tenant, seconds) = text.rsplit_once('=').ok_or_else(wrong)?;
+    let seconds: f64 = seconds.trim().trim_end_matches('s').parse().map_err(|_| wrong())?;
+    let is_believable = seconds.is_finite() && seconds.abs() <= MOST_OFFSET_S;
+    if tenant.trim().is_empty() || !is_believable {
+        return Err(wrong());
+    }
+    Ok((tenant.trim().to_owned(), seconds))
 }
 
 fn time_zone(text: &str) -> Result<jiff::tz::TimeZone, String> {

@@ -6,10 +6,16 @@ mod analyze;
 mod args;
 mod command_line;
 mod demo;
+mod diagnose;
+mod diagnose_args;
+mod diagnose_forms;
+mod diagnosis_stub;
 mod error;
+mod experiment_file;
 mod export;
 mod import;
 mod input;
+mod moment;
 mod one_host;
 mod output;
 mod overwrite;
@@ -18,6 +24,8 @@ mod report;
 mod results;
 mod scenario;
 mod spool;
+mod tenants;
+mod victim;
 
 use crate::cli::args::{Cli, Command};
 use crate::cli::error::CliError;
@@ -54,6 +62,7 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
     match cli.command {
         Command::Import(it) => import::run(&it),
         Command::Analyze(it) => analyze::run(&it, &command),
+        Command::Diagnose(it) => diagnose::run(&it, &command),
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),
         Command::Export(it) => export::run(&it),

@@ -33,6 +33,11 @@ pub(crate) fn has_colour() -> bool {
         && std::io::stdout().is_terminal()
 }
 
+/// Whether standard output is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    std::io::stdout().is_terminal()
+}
+
 /// Columns of text on standard output.
 pub(crate) fn width() -> usize {
     PLAIN_WIDTH

@@ -28,7 +28,8 @@ impl Protected {
         protected
     }
 
-    fn add<'a>(&mut self, paths: impl IntoIterator<Item = &'a Path>) {
+    /// Another file that is read.
+    pub(crate) fn add<'a>(&mut self, paths: impl IntoIterator<Item = &'a Path>) {
         let known = paths.into_iter().filter_map(|it| it.canonicalize().ok());
         self.inputs.extend(known.filter(|it| it.is_file() || it.is_dir()));
     }

@@ -2,11 +2,13 @@
 
 use crate::analysis::Question;
 use crate::analysis::findings::Findings;
-use crate::cli::args::{Moment, QuestionArgs};
+use crate::cli::args::QuestionArgs;
 use crate::cli::error::CliError;
 use crate::cli::input::{Input, open};
+use crate::cli::moment::Moment;
 use crate::cli::progress::during;
 use crate::cli::spool::name_of;
+use crate::cli::tenants::clock_offsets;
 use crate::domain::outline::Outline;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::recommender::policy::Policy;
@@ -105,12 +107,7 @@ fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Question, Cli
             "record again, or import another file",
         ));
     };
-    let moment = |it: Moment| -> Timestamp {
-        match it {
-            Moment::At(at) => at,
-            Moment::AfterStartMicros(micros) => span.from().plus_micros(micros),
-        }
-    };
+    let moment = |it: Moment| -> Timestamp { it.within(span, arguments.foreign.timezone.as_ref()) };
     let shown = |from: Timestamp, to: Timestamp| {
         let offset = |it: Timestamp| it.seconds_since(span.from());
         format!(
@@ -148,5 +145,11 @@ fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Question, Cli
     }
     let is_cut = arguments.from.is_some() || arguments.to.is_some();
     let span = if is_cut { Some(part(from, to)?) } else { None };
-    Ok(Question { span, windows, phase: arguments.phase.clone(), ..Question::default() })
+    Ok(Question {
+        span,
+        windows,
+        phase: arguments.phase.clone(),
+        clock_offsets: clock_offsets(outline, &arguments.neighbours.clock_offset)?,
+        assume_one_gpu: arguments.neighbours.assume_one_gpu,
+    })
 }

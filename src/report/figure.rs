@@ -209,13 +209,27 @@ impl MatrixFigure {
     /// Height of a row, in pixels.
     pub(crate) const ROW: u32 = 56;
     /// Room above the rows, in pixels.
-    pub(crate) const TOP: u32 = 46;
+    const TOP: u32 = 46;
+    /// The same where names run upwards.
+    const HIGH_TOP: u32 = 136;
+    /// More victims than this have names that run upwards, and short words in their cells.
+    const MOST_WIDE: usize = 5;
     /// Height of a line of the legend, in pixels.
     pub(crate) const LINE: u32 = 26;
 
     /// Whether the legend stands beside the cells.
     pub(crate) fn has_legend_beside(&self) -> bool {
         self.victims.len() <= Self::MOST_BESIDE
+    }
+
+    /// Whether so many victims leave no room for long words.
+    pub(crate) fn is_narrow(victims: usize) -> bool {
+        victims > Self::MOST_WIDE
+    }
+
+    /// Room above the rows, in pixels.
+    pub(crate) fn top(&self) -> u32 {
+        if Self::is_narrow(self.victims.len()) { Self::HIGH_TOP } else { Self::TOP }
     }
 
     /// Marks that are drawn, with their words.
@@ -235,9 +249,9 @@ impl MatrixFigure {
         let rows = Self::ROW * self.suspects.len() as u32;
         let legend = Self::LINE * self.legend().len() as u32;
         if self.has_legend_beside() {
-            Self::TOP + rows.max(legend) + 4
+            self.top() + rows.max(legend) + 4
         } else {
-            Self::TOP + rows + 34
+            self.top() + rows + 34
         }
     }
 }

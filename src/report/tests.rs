@@ -346,22 +346,29 @@ fn extreme(value: f64) -> Vec<Figure> {
             total_bytes: Some(value),
         },
         Figure::Matrix(extreme_matrix(&name)),
-        Figure::Suspects(SuspectsFigure {
-            span,
-            victim: name.clone(),
-            metric: Metric::LatencyP99,
-            bin_s: value,
-            values: vec![Some(value), None, Some(value * 100.0)],
-            window: Some(span),
-            lanes: vec![SuspectLane {
-                name,
-                colour,
-                activity: vec![Some(value), None],
-                bursts: vec![span],
-                is_guilty: true,
-            }],
-        }),
+        Figure::Suspects(extreme_suspects(&name, value)),
     ]
+}
+
+/// A victim and a suspect whose every number is this one.
+fn extreme_suspects(name: &str, value: f64) -> SuspectsFigure {
+    let at = Timestamp::from_micros(1_000_000);
+    let span = TimeSpan::covering(at, at);
+    SuspectsFigure {
+        span,
+        victim: name.to_owned(),
+        metric: Metric::LatencyP99,
+        bin_s: value,
+        values: vec![Some(value), None, Some(value * 100.0)],
+        window: Some(span),
+        lanes: vec![SuspectLane {
+            name: name.to_owned(),
+            colour: SeriesColour::Resident(99),
+            activity: vec![Some(value), None],
+            bursts: vec![span],
+            is_guilty: true,
+        }],
+    }
 }
 
 /// More rows than columns, and words that fit nowhere.

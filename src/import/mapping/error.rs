@@ -78,7 +78,7 @@ pub(crate) fn suggestion(found: &str, known: &[&str]) -> String {
 /// Letters to insert, drop or replace until one text is the other.
 ///
 /// Source: V. Levenshtein, Soviet Physics Doklady 10 (1966), 707–710.
-fn distance(one: &str, other: &str) -> usize {
+pub(crate) fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().flat_map(char::to_lowercase).collect();
     let mut costs: Vec<usize> = (0..=other.len()).collect();
     for (row, letter) in one.chars().flat_map(char::to_lowercase).enumerate() {

@@ -24,6 +24,7 @@ pub(crate) fn block(pairs: &[Influence], slug: &str, name: &str) -> Option<Block
     }
     let (suspects, suspects_left) = most(&groups, |it| ends(it.head).0);
     let (victims, victims_left) = most(&groups, |it| ends(it.head).1);
+    let is_narrow = MatrixFigure::is_narrow(victims.len());
     let label = |wanted: &Subject| {
         let named = groups.iter().find_map(|it| match ends(it.head) {
             (suspect, _) if suspect == wanted => Some(&it.head.suspect),
@@ -34,7 +35,7 @@ pub(crate) fn block(pairs: &[Influence], slug: &str, name: &str) -> Option<Block
     };
     let cell = |suspect: &Subject, victim: &Subject| {
         let group = groups.iter().find(|it| ends(it.head) == (suspect, victim))?;
-        Some(cell(group.head))
+        Some(cell(group.head, is_narrow))
     };
     let figure = MatrixFigure {
         suspects: suspects.iter().map(|it| label(it)).collect(),
@@ -47,13 +48,18 @@ pub(crate) fn block(pairs: &[Influence], slug: &str, name: &str) -> Option<Block
     Some(Block::Figure {
         id: format!("influences-{slug}"),
         caption: caption(&groups, suspects_left.max(victims_left)),
-        key:
-            "Cell: change of the victim while the suspect bursts, in the metric that suffers most. \
-              Framed and empty: not tested."
-                .to_owned(),
+        key: key(is_narrow),
         alt: alt(&groups, name),
         figure: Figure::Matrix(figure),
     })
+}
+
+fn key(is_narrow: bool) -> String {
+    let bound = if is_narrow { " ≤: what was not shown could hide up to so much." } else { "" };
+    format!(
+        "Cell: change of the victim while the suspect bursts, in the metric that suffers most.\
+         {bound} Framed and empty: not tested."
+    )
 }
 
 /// Subjects in the order of the firmest influence, the first `MOST`; and how many are left out.
@@ -72,12 +78,14 @@ fn most<'a>(
     (found, left)
 }
 
-fn cell(it: &Influence) -> MatrixCell {
+fn cell(it: &Influence, is_narrow: bool) -> MatrixCell {
     let metric = short(it.metric);
     let (value, note) = match it.verdict {
         InfluenceVerdict::CannotTell => (String::new(), metric),
         InfluenceVerdict::NotShown => match finite(it.mde_ratio) {
+            Some(ratio) if is_narrow => (format!("≤ {}", share(ratio)), metric),
             Some(ratio) => (format!("up to {}", share(ratio)), format!("could hide, {metric}")),
+            None if is_narrow => (String::new(), metric),
             None => (String::new(), "any size could hide".to_owned()),
         },
         _ => match finite(it.effect_ratio) {

@@ -9,7 +9,7 @@ use plotters::prelude::{
     Rectangle, ShapeStyle, Text,
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontFamily, FontStyle};
+use plotters::style::{FontFamily, FontStyle, FontTransform};
 use unicode_width::UnicodeWidthStr;
 
 /// Size that plotters calls a font of one pixel per em.
@@ -168,6 +168,32 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         text: &str,
         look: Lettering,
     ) -> Result<(), PlotError> {
+        self.written(at, text, look, FontTransform::None)
+    }
+
+    /// A name that runs upwards from the point, in at most `px` logical pixels.
+    pub(crate) fn name_upwards(
+        &mut self,
+        at: Point,
+        name: &str,
+        px: f64,
+        look: Lettering,
+    ) -> Result<(), PlotError> {
+        let short = fitted(name, px, look.size);
+        self.written(at, &short, look, FontTransform::Rotate270)?;
+        if short != name {
+            self.shortened.push((short, name.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn written(
+        &mut self,
+        at: Point,
+        text: &str,
+        look: Lettering,
+        turn: FontTransform,
+    ) -> Result<(), PlotError> {
         let em = look.size * self.factor;
         let style = if look.is_bold { FontStyle::Bold } else { FontStyle::Normal };
         let (size, lift) = match self.medium {
@@ -179,7 +205,8 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         };
         let font = (FontFamily::SansSerif, size, style).into_text_style(self.area);
         let colour = self.colour(look.role);
-        let font = font.pos(Pos::new(look.anchor, VPos::Top)).color(&colour);
+        let is_turned = matches!(turn, FontTransform::Rotate270);
+        let font = font.pos(Pos::new(look.anchor, VPos::Top)).color(&colour).transform(turn);
         // The built-in font has one thin weight: pixels get it by printing side by side.
         let spread = match (self.medium, look.is_bold) {
             (Medium::Vector, _) => 0.0,
@@ -188,7 +215,10 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         };
         let (x, y) = self.device_point(at);
         for step in 0..=(spread * self.factor).round() as i32 {
-            let corner = (x + step, y - lift.round() as i32);
+            let corner = match is_turned {
+                true => (x - lift.round() as i32, y - step),
+                false => (x + step, y - lift.round() as i32),
+            };
             drawn(self.area.draw(&Text::new(text, corner, font.clone())))?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use crate::report::block::Mark;
 use crate::report::figure::{MatrixCell, MatrixFigure};
 use crate::report::plot::PlotError;
-use crate::report::plot::canvas::{Canvas, Lettering, Point, fitted};
+use crate::report::plot::canvas::{Canvas, Lettering, Point, fitted, width_of};
 use crate::report::plot::theme::Role;
 use plotters::prelude::DrawingBackend;
 use plotters::style::text_anchor::HPos;
@@ -16,6 +16,10 @@ const LEGEND: f64 = 212.0;
 const WIDEST: f64 = 180.0;
 /// Half of the space between two cells.
 const SEAM: f64 = 2.0;
+/// In a cell narrower than this everything moves to the left.
+const NARROW: f64 = 100.0;
+/// Strong letters are so much wider than others, whatever font the reader has.
+const STRONG: f64 = 1.3;
 /// Distance of the lines that hatch a cell.
 const HATCH: f64 = 9.0;
 
@@ -35,7 +39,7 @@ pub(crate) fn draw<B: DrawingBackend>(
     let is_beside = figure.has_legend_beside();
     let room = width - LEFT - if is_beside { LEGEND + 24.0 } else { 0.0 };
     let cell_width = (room / figure.victims.len().max(1) as f64).clamp(8.0, WIDEST);
-    let (top, row) = (f64::from(MatrixFigure::TOP), f64::from(MatrixFigure::ROW));
+    let (top, row) = (f64::from(figure.top()), f64::from(MatrixFigure::ROW));
     heads(canvas, figure, cell_width)?;
     for (position, (suspect, cells)) in figure.suspects.iter().zip(&figure.cells).enumerate() {
         let above = top + row * position as f64;
@@ -78,12 +82,22 @@ fn heads<B: DrawingBackend>(
     figure: &MatrixFigure,
     cell_width: f64,
 ) -> Result<(), PlotError> {
-    let top = f64::from(MatrixFigure::TOP);
+    let top = f64::from(figure.top());
+    let is_narrow = MatrixFigure::is_narrow(figure.victims.len());
     canvas.words((0.0, top - 10.0), "suspect", Lettering::NOTE)?;
-    canvas.words((LEFT + SEAM, 13.0), "victim", Lettering::NOTE)?;
+    let (place, anchor) = match is_narrow {
+        true => ((LEFT - 14.0, top / 2.0), HPos::Right),
+        false => ((LEFT + SEAM, 13.0), HPos::Left),
+    };
+    canvas.words(place, "victim", Lettering::NOTE.anchored(anchor))?;
     for (column, victim) in figure.victims.iter().enumerate() {
         let left = LEFT + cell_width * column as f64 + SEAM;
-        canvas.name((left, top - 10.0), victim, cell_width - 8.0, Lettering::LABEL)?;
+        if is_narrow {
+            let at = (left + cell_width / 2.0 + 2.0, top - 8.0);
+            canvas.name_upwards(at, victim, top - 12.0, Lettering::LABEL)?;
+        } else {
+            canvas.name((left, top - 10.0), victim, cell_width - 8.0, Lettering::LABEL)?;
+        }
     }
     Ok(())
 }
@@ -96,10 +110,11 @@ fn draw_cell<B: DrawingBackend>(
     ground(canvas, cell.mark, frame)?;
     let room = frame.right - frame.left;
     let has_mark = room > 40.0;
-    let start = frame.left + if has_mark { 30.0 } else { 6.0 };
+    let indent = if room < NARROW { 12.0 } else { 16.0 };
+    let start = frame.left + if has_mark { indent + 13.0 } else { 6.0 };
     let middle = (frame.top + frame.bottom) / 2.0;
     if has_mark {
-        mark(canvas, cell.mark, (frame.left + 16.0, middle))?;
+        mark(canvas, cell.mark, (frame.left + indent, middle))?;
     }
     let words = frame.right - start - 4.0;
     if cell.value.is_empty() {
@@ -116,7 +131,7 @@ fn draw_cell<B: DrawingBackend>(
 
 /// The largest size in which a value fits; a number is never cut.
 fn value_size(value: &str, room: f64) -> f64 {
-    let width = crate::report::plot::canvas::width_of(value, 1.0).max(1.0);
+    let width = (STRONG * width_of(value, 1.0)).max(1.0);
     (room / width).clamp(7.0, VALUE.size)
 }
 
@@ -218,7 +233,7 @@ fn legend<B: DrawingBackend>(
         if is_beside {
             y += f64::from(MatrixFigure::LINE);
         } else {
-            x += 40.0 + crate::report::plot::canvas::width_of(words, Lettering::NOTE.size);
+            x += 40.0 + width_of(words, Lettering::NOTE.size);
         }
     }
     Ok(())

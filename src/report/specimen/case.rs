@@ -63,13 +63,16 @@ fn suspicions() -> Vec<Suspicion> {
     ]
 }
 
+/// Activity at a second.
+type Of = fn(usize) -> Option<f64>;
+
 fn picture() -> Picture {
-    let rows: [(&str, fn(usize) -> Option<f64>); 3] = [
+    let rows: [(&str, Of); 3] = [
         ("batch", |it| Some(if is_burst(it) { 0.97 } else { 0.02 })),
         ("embed", |it| Some(0.3 + 0.1 * (it as f64 / 30.0).sin())),
         (HOSTILE, |it| (it % 90 > 20).then_some(0.1)),
     ];
-    let row = |(suspect, of): (&str, fn(usize) -> Option<f64>)| PictureRow {
+    let row = |(suspect, of): (&str, Of)| PictureRow {
         suspect: suspect.to_owned(),
         activity: (0..BINS).map(of).collect(),
         bursts: match suspect {
