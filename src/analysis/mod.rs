@@ -5,8 +5,10 @@
 mod activity;
 mod bursts;
 mod co_activation;
+pub mod diagnosis;
 pub mod diagnosis_findings;
 pub mod evidence;
+pub mod experiment;
 pub mod extents;
 pub mod findings;
 mod idle;

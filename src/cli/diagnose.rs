@@ -1,10 +1,9 @@
 //! `cotenant diagnose`: one victim, one window, ranked suspects and what was ruled out.
 
+use crate::analysis::diagnosis::{DiagnosisRefusal, DiagnosisRequest, diagnose};
 use crate::analysis::diagnosis_findings::{Diagnosis, Outcome};
+use crate::analysis::experiment::{ExperimentRequest, evaluate};
 use crate::cli::diagnose_args::{DiagnoseArgs, Guilt};
-use crate::cli::diagnosis_stub::{
-    DiagnosisRefusal, DiagnosisRequest, ExperimentRequest, diagnose, evaluate,
-};
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::input::{Input, open};
 use crate::cli::moment::rfc3339;
@@ -12,11 +11,13 @@ use crate::cli::overwrite::Protected;
 use crate::cli::progress::during;
 use crate::cli::victim::{Victim, metric_of};
 use crate::cli::{diagnose_forms, experiment_file, output, tenants};
+use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
 use crate::domain::time::TimeSpan;
 use crate::report::diagnosis::DiagnosisInput;
 use crate::storage::{Selection, StoredRecording};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(crate) fn run(arguments: &DiagnoseArgs, command: &str) -> Result<u8, CliError> {
@@ -73,13 +74,15 @@ fn check_places(arguments: &DiagnoseArgs) -> Result<(), CliError> {
     places.into_iter().flatten().try_for_each(|it| protected.check_file(it))
 }
 
-/// Everything on the victim's GPU, or everybody of whom no GPU is known.
+/// Everything on the victim's GPU, or everybody of whom no GPU is known; with a single GPU, both.
 fn load(
     recording: &StoredRecording,
     outline: &Outline,
     victim: &Victim,
 ) -> Result<Recording, CliError> {
+    let gpus: BTreeSet<&GpuId> = outline.subjects.iter().filter_map(Subject::gpu).collect();
     let selection = match victim.subject.gpu() {
+        _ if gpus.len() == 1 => Selection::default(),
         Some(gpu) => Selection::gpu(gpu),
         None => Selection {
             subjects: Some(

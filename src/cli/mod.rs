@@ -9,7 +9,6 @@ mod demo;
 mod diagnose;
 mod diagnose_args;
 mod diagnose_forms;
-mod diagnosis_stub;
 mod error;
 mod experiment_file;
 mod export;

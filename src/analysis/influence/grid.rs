@@ -44,11 +44,6 @@ impl Grid {
         self.start.plus_micros(self.step_us.saturating_mul(bin as i64))
     }
 
-    /// Bins that begin in the span.
-    pub(crate) fn bins_in(&self, span: TimeSpan) -> impl Iterator<Item = usize> + '_ {
-        (0..self.bins).filter(move |it| span.contains(self.start_of(*it)))
-    }
-
     /// Mean of what samples say about each bin, NaN where they cover less than half of it.
     ///
     /// A sample speaks of the `window_s` before its stamp, or of the time since the sample before where the window is `None`;

@@ -29,10 +29,10 @@ const GONE: f64 = 0.05;
 pub const TOO_REGULAR: f64 = 0.02;
 /// Bins below which the evidence has to be twice as firm: short records flatter every test.
 pub const SHORT_BINS: u64 = 400;
-/// Share of the effect up to which it counts as gone.
-const LITTLE_LEFT: f64 = 0.5;
+/// Share of the evidence that a condition must take along for the influence to act through it.
+const NEARLY_ALL: f64 = 0.9;
 /// The same between MIG instances.
-const PART_LEFT: f64 = 0.8;
+const MOST_ACROSS: f64 = 0.6;
 
 /// A verdict with what it rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -177,14 +177,13 @@ fn not_shown(trial: &Trial, is_found: bool, is_positive: bool) -> Ruling {
 
 /// The verdict where holding the clock or the link fixed takes the effect away.
 fn by_condition(trial: &Trial, around: &Circumstances) -> Option<Ruling> {
-    // Between MIG instances nothing but the board itself can act, so what takes part of the effect along is the way.
-    let (little, gone) =
-        if around.is_across_instances { (PART_LEFT, 0.0) } else { (LITTLE_LEFT, GONE) };
-    let is_gone = |p: Option<f64>, left: Option<f64>| {
-        p.is_some_and(|p| p > gone) && left.is_some_and(|left| left < little)
+    // Between MIG instances nothing but the board itself can act, so what takes most of the evidence along is the way.
+    let most = if around.is_across_instances { MOST_ACROSS } else { NEARLY_ALL };
+    let is_gone = |p: Option<f64>| {
+        p.is_some_and(|p| p > GONE || explained(trial.p_granger.unwrap_or(1.0), p) >= most)
     };
-    let by_clock = is_gone(trial.p_with_clock, trial.left_with_clock);
-    let by_link = is_gone(trial.p_with_link, trial.left_with_link);
+    let by_clock = is_gone(trial.p_with_clock);
+    let by_link = is_gone(trial.p_with_link);
     let clock =
         by_clock.then(|| (trial.drives_clock, around.clock_channel.unwrap_or(Channel::Clock)));
     let link = by_link.then_some((trial.drives_link, Channel::Pcie));
@@ -222,6 +221,13 @@ fn by_condition(trial: &Trial, around: &Circumstances) -> Option<Ruling> {
         )],
         remedy: None,
     })
+}
+
+/// Share of the evidence, as the logarithm of its probability, that is gone once a condition is held fixed.
+fn explained(without: f64, with: f64) -> f64 {
+    let evidence = |p: f64| -p.clamp(1e-300, 1.0).ln();
+    let before = evidence(without);
+    if before > 0.0 { 1.0 - evidence(with) / before } else { 0.0 }
 }
 
 fn doubts(trial: &Trial, around: &Circumstances) -> Vec<String> {

@@ -217,7 +217,6 @@ fn influence(
             scene.cast[place].label
         ));
     }
-    if std::env::var("DBG").is_ok() { eprintln!("{} {} {:?}", suspect.label, victim.label, trial); }
     Influence {
         gpu: scene.gpu.clone(),
         suspect: suspect.label.clone(),

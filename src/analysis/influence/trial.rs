@@ -57,10 +57,6 @@ pub struct Trial {
     pub p_with_clock: Option<f64>,
     /// The same with the PCIe link held fixed; `None` when it was not tried.
     pub p_with_link: Option<f64>,
-    /// Share of the long-run effect that remains with the clock held fixed.
-    pub left_with_clock: Option<f64>,
-    /// Share of the long-run effect that remains with the link held fixed.
-    pub left_with_link: Option<f64>,
     /// Contrast between bursts and gaps, one-sided.
     pub p_event: Option<f64>,
     /// Least `p_event` that a suspect of this rhythm can reach.
@@ -182,7 +178,7 @@ fn trial(
             it.take_contrast(&found, activity, on, test.inflation);
         }
         if test.p_value <= WORTH_CONDITIONS {
-            it.try_conditions(bins, suspect, &test, reach);
+            it.try_conditions(bins, suspect, reach);
             it.drives_clock = drives(&bins.clock, on, reach);
             it.drives_link = drives(&bins.link, on, reach);
         }
@@ -240,20 +236,18 @@ impl Trial {
     }
 
     /// Repeats the regression with the clock, and with the link, held fixed.
-    fn try_conditions(&mut self, bins: &Bins, suspect: usize, base: &GrangerTest, reach: usize) {
-        let others: Vec<usize> = (0..bins.suspects.len()).filter(|it| *it != suspect).collect();
-        let cast: Vec<usize> = others.into_iter().take(MOST_HELD).chain([suspect]).collect();
+    fn try_conditions(&mut self, bins: &Bins, suspect: usize, reach: usize) {
+        let others = (0..bins.suspects.len()).filter(|it| *it != suspect);
+        let cast: Vec<usize> = others.take(MOST_HELD).chain([suspect]).collect();
         let with = |conditions: &[Vec<f64>]| {
-            let conditions: Vec<&[f64]> = conditions.iter().map(Vec::as_slice).collect();
-            if conditions.is_empty() {
-                return None;
-            }
-            let test =
-                Conditioned::new(bins.panel(&cast, &conditions), reach)?.test(cast.len() - 1)?;
-            Some((test.p_value, test.long_run / base.long_run))
+            let held: Vec<&[f64]> = conditions.iter().map(Vec::as_slice).collect();
+            let panel = (!held.is_empty()).then(|| bins.panel(&cast, &held))?;
+            // Nothing left of the suspect beside the condition is no evidence against it.
+            let test = Conditioned::new(panel, reach)?.test(cast.len() - 1);
+            Some(test.map_or(1.0, |it| it.p_value))
         };
-        (self.p_with_clock, self.left_with_clock) = with(&bins.clock).unzip();
-        (self.p_with_link, self.left_with_link) = with(&bins.link).unzip();
+        self.p_with_clock = with(&bins.clock);
+        self.p_with_link = with(&bins.link);
     }
 }
 
