@@ -17,7 +17,7 @@ pub(crate) fn outcome(
     look_alikes: &[LookAlike],
     is_whole: bool,
 ) -> Outcome {
-    if slowness.change_ratio.is_some_and(|it| it < SLOWER) {
+    if worst_change(slowness).is_some_and(|it| it < SLOWER) {
         return Outcome::NotSlow;
     }
     let best = culprits(slowness, suspects, is_whole).map(|it| it.influence.verdict).min();
@@ -32,13 +32,23 @@ pub(crate) fn outcome(
     }
 }
 
+/// Change of the typical bin or of the slowest twentieth, whichever is worse.
+fn worst_change(slowness: &Slowness) -> Option<f64> {
+    let tail = slowness.window_p95.zip(slowness.normal_p95);
+    // A rate is worse when it is lower, and then its slow bins are the low ones, which p95 does not show.
+    let is_time = slowness.change_ratio.zip(slowness.window_p50.zip(slowness.normal_p50));
+    let rises = is_time.is_none_or(|(change, (now, normal))| (change >= 0.0) == (now >= normal));
+    let tail = tail.filter(|it| rises && it.1 > 0.0).map(|it| it.0 / it.1 - 1.0);
+    slowness.change_ratio.map(|it| it.max(tail.unwrap_or(it)))
+}
+
 /// Suspects of whom an influence was shown and whose activity explains part of what happened in the window.
 fn culprits<'a>(
     slowness: &Slowness,
     suspects: &'a [Suspicion],
     is_whole: bool,
 ) -> impl Iterator<Item = &'a Suspicion> {
-    let change = slowness.change_ratio.unwrap_or(0.0);
+    let change = worst_change(slowness).unwrap_or(0.0);
     suspects.iter().filter(move |it| {
         let explains = it.explained_ratio.is_some_and(|it| it >= PART * change.max(SLOWER));
         it.influence.verdict <= InfluenceVerdict::Likely && (is_whole || explains)
@@ -69,7 +79,13 @@ pub(crate) fn headline(
     look_alikes: &[LookAlike],
     is_whole: bool,
 ) -> String {
-    let change = match slowness.change_ratio {
+    let change = match worst_change(slowness) {
+        Some(change) if slowness.change_ratio < Some(change) => {
+            format!(
+                "{:.0} % worse than usual in the slowest twentieth of this window",
+                100.0 * change
+            )
+        }
         Some(change) => format!("{:.0} % worse than usual in this window", 100.0 * change),
         None => "looked at over the whole recording".to_owned(),
     };
