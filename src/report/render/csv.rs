@@ -52,7 +52,7 @@ fn text(writer: csv::Writer<Vec<u8>>) -> Result<String, csv::Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-const INFLUENCES: [&str; 16] = [
+const INFLUENCES: [&str; 20] = [
     "gpu",
     "suspect",
     "victim",
@@ -68,7 +68,11 @@ const INFLUENCES: [&str; 16] = [
     "q",
     "mde_ratio",
     "through",
+    "cpi2_score",
+    "bins",
+    "bursts",
     "reasons",
+    "remedy",
 ];
 
 /// One line for each pair of tenants, metric and part of the time; unknown cells are empty.
@@ -103,7 +107,11 @@ fn influence(row: &InfluenceRow<'_>) -> Vec<String> {
         number(row.q),
         number(row.mde_ratio),
         key(&row.through),
+        number(row.cpi2_score),
+        row.bins.to_string(),
+        row.bursts.to_string(),
         guarded(&row.reasons.join("; ")),
+        row.remedy.map(guarded).unwrap_or_default(),
     ]
 }
 

@@ -23,7 +23,11 @@ pub(in crate::report::render) struct InfluenceRow<'a> {
     pub(in crate::report::render) q: Option<f64>,
     pub(in crate::report::render) mde_ratio: Option<f64>,
     pub(in crate::report::render) through: Option<Channel>,
+    pub(in crate::report::render) cpi2_score: Option<f64>,
+    pub(in crate::report::render) bins: u64,
+    pub(in crate::report::render) bursts: u64,
     pub(in crate::report::render) reasons: &'a [String],
+    pub(in crate::report::render) remedy: Option<&'a str>,
 }
 
 /// Every pair, device by device, last the tenants of which no GPU is known.
@@ -49,7 +53,11 @@ fn row(it: &Influence) -> InfluenceRow<'_> {
         q: it.q,
         mde_ratio: it.mde_ratio,
         through: it.through,
+        cpi2_score: it.cpi2_score,
+        bins: it.bins,
+        bursts: it.bursts,
         reasons: &it.reasons,
+        remedy: it.remedy.as_deref(),
     }
 }
 
