@@ -1,5 +1,8 @@
 //! What an experiment proves whose blocks were dealt out by lot.
 
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Most arrangements that are counted one by one.
@@ -83,6 +86,13 @@ fn welch(with: &[f64], without: &[f64]) -> Option<(f64, f64)> {
     }
     let reach = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975) * variance.sqrt();
     Some((a.0 - b.0 - reach, a.0 - b.0 + reach))
+}
+
+/// `blocks` labels of which `marked` are true, in an order drawn by lot from a seed.
+pub fn dealt(blocks: usize, marked: usize, seed: u64) -> Vec<bool> {
+    let mut labels: Vec<bool> = (0..blocks).map(|it| it < marked).collect();
+    labels.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    labels
 }
 
 /// How many ways there are to mark `marked` of `blocks`; `None` beyond what is counted one by one.

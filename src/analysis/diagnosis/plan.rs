@@ -2,10 +2,7 @@
 
 use crate::analysis::diagnosis_findings::ExperimentPlan;
 use crate::domain::metric::Metric;
-use crate::stats::permutation::arrangements;
-use rand::SeedableRng;
-use rand::seq::SliceRandom;
-use rand_chacha::ChaCha8Rng;
+use crate::stats::permutation::{arrangements, dealt};
 
 /// Blocks: with four of eight, the clearest outcome has a chance of 1 in 70.
 const BLOCKS: usize = 8;
@@ -16,8 +13,7 @@ const SETTLE_S: f64 = 5.0;
 
 /// Half of the blocks with the suspect, half without, in an order drawn by lot.
 pub(crate) fn plan(suspect: &str, victim: &str, metric: Metric, seed: u64) -> ExperimentPlan {
-    let mut blocks: Vec<bool> = (0..BLOCKS).map(|it| it % 2 == 0).collect();
-    blocks.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    let blocks = dealt(BLOCKS, BLOCKS / 2, seed);
     let ways = arrangements(BLOCKS, BLOCKS / 2).unwrap_or(1);
     let order: Vec<&str> = blocks.iter().map(|it| if *it { "run" } else { "pause" }).collect();
     let total_s = BLOCK_S * BLOCKS as f64;
