@@ -8,11 +8,10 @@ mod methods;
 #[path = "accuracy/worlds.rs"]
 mod worlds;
 
-use crate::methods::{Answers, METHODS, ask, rank};
+use crate::methods::{Answers, METHODS, ask, normal_alarm_line, rank};
 use crate::worlds::{
     HARD_NULLS, HARD_TRUTHS, NULLS, TRUTHS, World, five_suspects, hard_world, world,
 };
-use cotenant::stats::cpi2::alarm_line;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::fmt::Write;
 use std::io::Write as _;
@@ -67,52 +66,6 @@ fn print(text: &str) {
 }
 
 fn tables(runs: u64) -> Vec<Table> {
-    let plain = |kinds: &'static [&'static str], bins: usize| -> Vec<Row> {
-        kinds
-            .iter()
-            .map(|kind| -> Row {
-                ((*kind).to_owned(), Box::new(move |seed| world(kind, bins, seed)))
-            })
-            .collect()
-    };
-    let both = |bins: usize| -> Vec<Row> {
-        let nulls =
-            plain(&NULLS, bins).into_iter().map(|it| (format!("no influence: {}", it.0), it.1));
-        let truths =
-            plain(&TRUTHS, bins).into_iter().map(|it| (format!("influence: {}", it.0), it.1));
-        nulls.chain(truths).collect()
-    };
-    let hard = |bins: usize| -> Vec<Row> {
-        let nulls = HARD_NULLS.iter().map(|kind| -> Row {
-            (
-                format!("no influence: {kind}"),
-                Box::new(move |seed| hard_world(kind, 0.0, bins, seed)),
-            )
-        });
-        let truths = HARD_TRUTHS.iter().map(|kind| -> Row {
-            (
-                format!("influence +10 %: {kind}"),
-                Box::new(move |seed| hard_world(kind, 0.1, bins, seed)),
-            )
-        });
-        nulls.chain(truths).collect()
-    };
-    let coarse = |seconds: usize, bins: usize| -> Vec<Row> {
-        both(bins * seconds)
-            .into_iter()
-            .map(|(name, make)| -> Row {
-                (name, Box::new(move |seed| make(seed).seen_every(seconds)))
-            })
-            .collect()
-    };
-    let holes = |bins: usize| -> Vec<Row> {
-        both(bins)
-            .into_iter()
-            .map(|(name, make)| -> Row {
-                (name, Box::new(move |seed| make(seed).with_holes(0.05, seed)))
-            })
-            .collect()
-    };
     let table = |name, heading: &str, bin_s, rows, runs| Table {
         name,
         heading: heading.to_owned(),
@@ -121,21 +74,47 @@ fn tables(runs: u64) -> Vec<Table> {
         runs,
     };
     let few = runs.div_ceil(2);
+    let coarse = |seconds: usize| changed(both(600 * seconds), move |it, _| it.seen_every(seconds));
+    let holes = changed(both(300), |it, seed| it.with_holes(0.05, seed));
     vec![
         table("n600", "Ten minutes at 1 Hz", 1.0, both(600), runs),
         table("n3600", "An hour at 1 Hz", 1.0, both(3600), few),
-        table(
-            "holes",
-            "Five minutes at 1 Hz with 5 % of the time lost in holes",
-            1.0,
-            holes(300),
-            runs,
-        ),
-        table("5s", "600 bins of 5 s", 5.0, coarse(5, 600), few),
-        table("15s", "600 bins of 15 s", 15.0, coarse(15, 600), few),
+        table("holes", "Five minutes at 1 Hz with 5 % of the time lost in holes", 1.0, holes, runs),
+        table("5s", "600 bins of 5 s", 5.0, coarse(5), few),
+        table("15s", "600 bins of 15 s", 15.0, coarse(15), few),
         table("hard600", "Harder worlds, ten minutes at 1 Hz", 1.0, hard(600), runs),
         table("hard3600", "Harder worlds, an hour at 1 Hz", 1.0, hard(3600), few),
     ]
+}
+
+/// The seven worlds without influence and the eight with one.
+fn both(bins: usize) -> Vec<Row> {
+    let row = |name: String, kind: &'static str| -> Row {
+        (name, Box::new(move |seed| world(kind, bins, seed)))
+    };
+    let nulls = NULLS.iter().map(|it| row(format!("no influence: {it}"), it));
+    let truths = TRUTHS.iter().map(|it| row(format!("influence: {it}"), it));
+    nulls.chain(truths).collect()
+}
+
+/// The harder worlds.
+fn hard(bins: usize) -> Vec<Row> {
+    let row = |name: String, kind: &'static str, slowdown: f64| -> Row {
+        (name, Box::new(move |seed| hard_world(kind, slowdown, bins, seed)))
+    };
+    let nulls = HARD_NULLS.iter().map(|it| row(format!("no influence: {it}"), it, 0.0));
+    let truths = HARD_TRUTHS.iter().map(|it| row(format!("influence +10 %: {it}"), it, 0.1));
+    nulls.chain(truths).collect()
+}
+
+/// The same worlds, seen otherwise.
+fn changed(
+    rows: Vec<Row>,
+    change: impl Fn(World, u64) -> World + Sync + Copy + 'static,
+) -> Vec<Row> {
+    rows.into_iter()
+        .map(|(name, make)| -> Row { (name, Box::new(move |seed| change(make(seed), seed))) })
+        .collect()
 }
 
 fn play(table: &Table) -> String {
@@ -188,14 +167,6 @@ fn slowdown(name: &str) -> Option<f64> {
         "influence: +20 %" => Some(0.20),
         _ => None,
     }
-}
-
-/// CPI2's alarm line of a victim that nobody disturbs.
-fn normal_alarm_line(bin_s: f64) -> f64 {
-    let calm = world("on-off", 3600, 1);
-    let calm = if bin_s > 1.0 { calm.seen_every(bin_s as usize) } else { calm };
-    let latency: Vec<f64> = calm.victim.iter().map(|it| it.exp()).collect();
-    alarm_line(&latency).expect("an hour has a mean")
 }
 
 fn ranking(runs: u64) -> String {

@@ -7,20 +7,19 @@ mod methods;
 #[allow(dead_code, reason = "the bench plays more")]
 mod worlds;
 
-use crate::methods::{Answers, METHODS, ask, rank};
+use crate::methods::{Answers, METHODS, ask, normal_alarm_line, rank};
 use crate::worlds::{NULLS, World, five_suspects, world};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 const RUNS: u64 = 40;
-/// CPI2's alarm line of a victim that nobody disturbs, as the bench finds it.
-const ALARM_LINE: f64 = 1.47;
 
 fn answers(make: impl Fn(u64) -> World + Sync) -> Vec<Answers> {
-    (0..RUNS).into_par_iter().map(|it| ask(&make(7_000 + it), 1.0, ALARM_LINE)).collect()
+    let line = normal_alarm_line(1.0);
+    (0..RUNS).into_par_iter().map(|it| ask(&make(7_000 + it), 1.0, line)).collect()
 }
 
 fn share(answers: &[Answers], method: &str) -> f64 {
-    let place = METHODS.iter().position(|it| *it == method).unwrap();
+    let place = METHODS.iter().position(|it| *it == method).expect("a method of the table");
     answers.iter().filter(|it| it.accuses[place]).count() as f64 / answers.len() as f64
 }
 
@@ -74,7 +73,7 @@ fn the_guilty_one_comes_first_among_five() {
     for is_common in [false, true] {
         let first: Vec<[usize; 4]> = (0..RUNS)
             .into_par_iter()
-            .map(|it| rank(&five_suspects(0.10, is_common, 600, 9_000 + it), ALARM_LINE))
+            .map(|it| rank(&five_suspects(0.10, is_common, 600, 9_000 + it), 1.5))
             .collect();
         let share = first.iter().filter(|it| it[2] == 0).count() as f64 / first.len() as f64;
         assert!(share >= 0.90, "common driver {is_common}: {share}");

@@ -1,11 +1,11 @@
 //! What is compared: both witnesses, the verdicts, and what people use today.
 
-use crate::worlds::World;
+use crate::worlds::{World, world};
 use cotenant::analysis::influence::findings::InfluenceVerdict;
 use cotenant::analysis::influence::ladder::{Circumstances, ruling};
 use cotenant::analysis::influence::trial::{Bins, Trial, trials};
 use cotenant::stats::correlate::{effective_sample_size, lagged_pearson};
-use cotenant::stats::cpi2::cpi2_score;
+use cotenant::stats::cpi2::{alarm_line, cpi2_score};
 use cotenant::stats::granger::{Conditioned, Panel};
 use cotenant::stats::multiple::false_discovery_rates;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -16,7 +16,7 @@ const LEVEL: f64 = 0.05;
 const CPI2_ACTS: f64 = 0.35;
 
 /// Methods in the order of the table.
-pub const METHODS: [&str; 8] = [
+pub(crate) const METHODS: [&str; 8] = [
     "Pearson",
     "Pearson, N_eff",
     "Granger, alone",
@@ -28,24 +28,24 @@ pub const METHODS: [&str; 8] = [
 ];
 
 /// What each method says of the first suspect, in the order of [`METHODS`], and whether the verdict is at least `likely`.
-pub struct Answers {
-    pub accuses: [bool; 8],
-    pub is_likely: bool,
-    pub trial: Trial,
+pub(crate) struct Answers {
+    pub(crate) accuses: [bool; 8],
+    pub(crate) is_likely: bool,
+    pub(crate) trial: Trial,
     /// Mean activity within and between bursts.
     levels: [f64; 2],
 }
 
 impl Answers {
     /// The true effect of a burst as it is seen, from the slowdown at full activity.
-    pub fn truth(&self, slowdown: f64) -> f64 {
+    pub(crate) fn truth(&self, slowdown: f64) -> f64 {
         let [on, off] = self.levels;
         (1.0 + slowdown * on) / (1.0 + slowdown * off) - 1.0
     }
 }
 
 /// The world as the analysis gets it.
-pub fn bins(world: &World, bin_s: f64) -> Bins {
+pub(crate) fn bins(world: &World, bin_s: f64) -> Bins {
     Bins {
         bin_s,
         victim: world.victim.clone(),
@@ -57,7 +57,7 @@ pub fn bins(world: &World, bin_s: f64) -> Bins {
 }
 
 /// Asks every method; `alarm_line` is CPI2's, from a victim that nobody disturbs.
-pub fn ask(world: &World, bin_s: f64, alarm_line: f64) -> Answers {
+pub(crate) fn ask(world: &World, bin_s: f64, alarm_line: f64) -> Answers {
     let bins = bins(world, bin_s);
     let all = trials(&bins);
     let p_values: Vec<f64> = all.iter().map(|it| it.p_granger.unwrap_or(1.0)).collect();
@@ -95,7 +95,7 @@ pub fn ask(world: &World, bin_s: f64, alarm_line: f64) -> Answers {
 }
 
 /// The suspect that each way of ranking puts first: Pearson's r, CPI2's score, our joint test, our importance.
-pub fn rank(world: &World, alarm_line: f64) -> [usize; 4] {
+pub(crate) fn rank(world: &World, alarm_line: f64) -> [usize; 4] {
     let latency: Vec<f64> = world.victim.iter().map(|it| it.exp()).collect();
     let first = |score: &dyn Fn(usize) -> f64| {
         let best = (0..world.suspects.len()).max_by(|a, b| score(*a).total_cmp(&score(*b)));
@@ -128,4 +128,12 @@ fn pearson_p(x: &[f64], y: &[f64], pairs: f64) -> f64 {
     let freedom = (pairs - 2.0).max(1.0);
     let t = r * (freedom / (1.0 - r * r).max(1e-12)).sqrt();
     StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |it| it.sf(t))
+}
+
+/// CPI2's alarm line of a victim that nobody disturbs.
+pub(crate) fn normal_alarm_line(bin_s: f64) -> f64 {
+    let calm = world("on-off", 3600, 1);
+    let calm = if bin_s > 1.0 { calm.seen_every(bin_s as usize) } else { calm };
+    let latency: Vec<f64> = calm.victim.iter().map(|it| it.exp()).collect();
+    alarm_line(&latency).expect("an hour has a mean")
 }

@@ -13,23 +13,23 @@ const ERROR: f64 = 0.10;
 const OF_LOAD: f64 = 0.39;
 
 /// What was seen, one value for each bin.
-pub struct World {
+pub(crate) struct World {
     /// Log latency of the victim.
-    pub victim: Vec<f64>,
+    pub(crate) victim: Vec<f64>,
     /// Its offered load over the mean, less 1.
-    pub load: Vec<f64>,
+    pub(crate) load: Vec<f64>,
     /// Activity of the suspects, 0 to 1; the first is the one that is judged.
-    pub suspects: Vec<Vec<f64>>,
+    pub(crate) suspects: Vec<Vec<f64>>,
 }
 
 /// Worlds without an influence of the first suspect on the victim.
-pub const NULLS: [&str; 7] =
+pub(crate) const NULLS: [&str; 7] =
     ["ar1", "on-off", "periodic", "common", "hidden", "co-victim", "shift"];
 /// Worlds in which it slows the victim.
-pub const TRUTHS: [&str; 8] =
+pub(crate) const TRUTHS: [&str; 8] =
     ["+5 %", "+10 %", "+20 %", "+150 %", "lag 3", "common +10 %", "drift +10 %", "co-victim +10 %"];
 /// Harder worlds without an influence.
-pub const HARD_NULLS: [&str; 12] = [
+pub(crate) const HARD_NULLS: [&str; 12] = [
     "heavy tails",
     "ARMA",
     "unsteady noise",
@@ -44,7 +44,7 @@ pub const HARD_NULLS: [&str; 12] = [
     "multiplying co-victim",
 ];
 /// Harder worlds with an influence of 10 %.
-pub const HARD_TRUTHS: [&str; 7] =
+pub(crate) const HARD_TRUTHS: [&str; 7] =
     ["heavy tails", "ARMA", "unsteady noise", "cron", "ramps", "decoy", "drift 600 s"];
 
 /// Random numbers of one world.
@@ -153,7 +153,7 @@ fn square(bins: usize, period: f64, on: f64, phase: f64) -> Vec<f64> {
 }
 
 /// One of [`NULLS`] or [`TRUTHS`].
-pub fn world(kind: &str, bins: usize, seed: u64) -> World {
+pub(crate) fn world(kind: &str, bins: usize, seed: u64) -> World {
     let mut dice = Dice(ChaCha8Rng::seed_from_u64(seed));
     let still = vec![0.0; bins];
     let slow = |dice: &mut Dice, wanted: bool, memory: f64| {
@@ -220,8 +220,24 @@ fn of_load(load: f64) -> f64 {
     OF_LOAD * (load + load * load)
 }
 
+/// What else slows the victim of a harder world.
+struct Stage {
+    third: Vec<f64>,
+    hidden: Vec<f64>,
+    step_at: f64,
+    phase: f64,
+    /// The guilty one whose decoy is judged.
+    leader: Option<Vec<f64>>,
+}
+
+impl Stage {
+    fn slow_wave(&self, bin: usize) -> f64 {
+        ((bin as f64 + self.phase) / 140.0).sin()
+    }
+}
+
 /// One of [`HARD_NULLS`] or [`HARD_TRUTHS`]; the slowdown is that of a burst of full height.
-pub fn hard_world(kind: &str, slowdown: f64, bins: usize, seed: u64) -> World {
+pub(crate) fn hard_world(kind: &str, slowdown: f64, bins: usize, seed: u64) -> World {
     let mut dice = Dice(ChaCha8Rng::seed_from_u64(seed ^ 0x4841_5244));
     let third = dice.bursts(bins, &rhythm(5.0, 25.0));
     let tau = match kind {
@@ -234,24 +250,33 @@ pub fn hard_world(kind: &str, slowdown: f64, bins: usize, seed: u64) -> World {
         if tau > 0.0 { dice.autoregression(bins, (-1.0_f64 / tau).exp()) } else { vec![0.0; bins] };
     let step_at = (0.3 + 0.4 * dice.uniform()) * bins as f64;
     let phase = 900.0 * dice.uniform();
-    let slow_wave = |bin: usize| ((bin as f64 + phase) / 140.0).sin();
-    let mut guilty = None;
-    let busy: Vec<f64> = match kind {
-        "cron" => square(bins, 60.0, 5.0, phase),
-        "unseen rhythm" => square(bins, 30.0, 9.0, phase),
+    let mut stage = Stage { third, hidden, step_at, phase, leader: None };
+    let busy = hard_suspect(kind, &mut stage, bins, &mut dice);
+    let activity = dice.shown(&busy);
+    stage.third = dice.shown(&stage.third);
+    let load = dice.load(&vec![0.0; bins]);
+    let victim = hard_victim(kind, &stage, &load, &mut dice);
+    let victim =
+        victim.iter().zip(&activity).map(|(it, x)| it + (1.0 + slowdown * x).ln()).collect();
+    let suspects = [activity, stage.third].into_iter().chain(stage.leader).collect();
+    World { victim, load, suspects }
+}
+
+fn hard_suspect(kind: &str, stage: &mut Stage, bins: usize, dice: &mut Dice) -> Vec<f64> {
+    match kind {
+        "cron" => square(bins, 60.0, 5.0, stage.phase),
+        "unseen rhythm" => square(bins, 30.0, 9.0, stage.phase),
         "ramps" => (0..bins)
             .map(|bin| {
-                let at = (bin as f64 + phase) % 120.0 / 120.0;
+                let at = (bin as f64 + stage.phase) % 120.0 / 120.0;
                 let shape = if at < 0.8 { at / 0.8 } else { (1.0 - at) / 0.2 };
-                (shape * (0.7 + 0.3 * slow_wave(bin))).min(1.0)
+                (shape * (0.7 + 0.3 * stage.slow_wave(bin))).min(1.0)
             })
             .collect(),
         "step" => {
-            let busy = dice.bursts(bins, &rhythm(8.0, 20.0));
-            busy.into_iter()
-                .enumerate()
-                .map(|it| if it.0 as f64 >= step_at { it.1 } else { 0.0 })
-                .collect()
+            let mut busy = dice.bursts(bins, &rhythm(8.0, 20.0));
+            busy[..stage.step_at as usize].fill(0.0);
+            busy
         }
         "decoy" => {
             let leader = dice.bursts(bins, &rhythm(8.0, 20.0));
@@ -265,26 +290,28 @@ pub fn hard_world(kind: &str, slowdown: f64, bins: usize, seed: u64) -> World {
                     own[bin].max(if follows { leader[bin] } else { 0.0 })
                 })
                 .collect();
-            guilty = Some(dice.shown(&leader));
+            stage.leader = Some(dice.shown(&leader));
             busy
         }
         "multiplying co-victim" => {
-            let stretch = |bin: usize| if third[bin] > 0.5 { 2.5 } else { 1.0 };
+            let stretch = |bin: usize| if stage.third[bin] > 0.5 { 2.5 } else { 1.0 };
             dice.bursts(bins, &Rhythm { stretch: &stretch, ..rhythm(4.0, 12.0) })
         }
         _ => {
-            let rate = |bin: usize| (0.6 * hidden[bin]).exp();
+            let rate = |bin: usize| (0.6 * stage.hidden[bin]).exp();
             dice.bursts(bins, &Rhythm { rate: &rate, ..rhythm(8.0, 20.0) })
         }
-    };
-    let activity = dice.shown(&busy);
-    let third = dice.shown(&third);
-    let load = dice.load(&vec![0.0; bins]);
+    }
+}
+
+/// The victim's log latency without the judged suspect.
+fn hard_victim(kind: &str, stage: &Stage, load: &[f64], dice: &mut Dice) -> Vec<f64> {
+    let bins = load.len();
     let (error, long) = (dice.autoregression(bins, 0.8), dice.autoregression(bins, 0.97));
     let own_cron = square(bins, 60.0, 5.0, 60.0 * dice.uniform());
     let own_rhythm = square(bins, 30.7, 9.0, 60.0 * dice.uniform());
     let mut last = 0.0;
-    let victim = (0..bins)
+    (0..bins)
         .map(|bin| {
             let mut noise = ERROR * error[bin];
             if kind == "ARMA" {
@@ -295,29 +322,30 @@ pub fn hard_world(kind: &str, slowdown: f64, bins: usize, seed: u64) -> World {
             if kind == "unsteady noise" {
                 noise *= 0.5 + 1.5 * (1.0 + load[bin]).powi(2);
             }
-            noise +=
-                if kind == "heavy tails" { 0.07 * dice.student(2.2) } else { 0.05 * dice.normal() };
-            let mut it = of_load(load[bin]) + noise + 0.2 * hidden[bin];
-            it += match kind {
+            noise += match kind {
+                "heavy tails" => 0.07 * dice.student(2.2),
+                _ => 0.05 * dice.normal(),
+            };
+            let other = match kind {
                 "cron" => 0.2 * own_cron[bin],
                 "unseen rhythm" => 0.1 * own_rhythm[bin],
-                "ramps" => 0.15 * slow_wave(bin),
-                "step" if bin as f64 >= step_at => 0.3,
-                "multiplying co-victim" => (1.0 + third[bin] * (1.0 + load[bin]).powi(2)).ln(),
-                "decoy" => guilty.as_ref().map_or(0.0, |it| (1.0 + 0.2 * it[bin]).ln()),
+                "ramps" => 0.15 * stage.slow_wave(bin),
+                "step" if bin as f64 >= stage.step_at => 0.3,
+                "multiplying co-victim" => {
+                    (1.0 + stage.third[bin] * (1.0 + load[bin]).powi(2)).ln()
+                }
+                "decoy" => stage.leader.as_ref().map_or(0.0, |it| (1.0 + 0.2 * it[bin]).ln()),
                 _ => 0.0,
             };
-            it + (1.0 + slowdown * activity[bin]).ln()
+            of_load(load[bin]) + noise + 0.2 * stage.hidden[bin] + other
         })
-        .collect();
-    let suspects = [activity, third].into_iter().chain(guilty).collect();
-    World { victim, load, suspects }
+        .collect()
 }
 
 /// Five suspects of which the first is guilty: a decoy half made of it, one steady at 85 %, two independent ones.
 ///
 /// With `is_common` all follow one slow demand that the victim's load shows too.
-pub fn five_suspects(slowdown: f64, is_common: bool, bins: usize, seed: u64) -> World {
+pub(crate) fn five_suspects(slowdown: f64, is_common: bool, bins: usize, seed: u64) -> World {
     let mut dice = Dice(ChaCha8Rng::seed_from_u64(seed ^ 0x4649_5645));
     let demand = if is_common { dice.autoregression(bins, 0.985) } else { vec![0.0; bins] };
     let rate = |bin: usize| (0.6 * demand[bin]).exp();
@@ -353,7 +381,7 @@ pub fn five_suspects(slowdown: f64, is_common: bool, bins: usize, seed: u64) -> 
 
 impl World {
     /// The same world seen in bins of so many seconds.
-    pub fn seen_every(&self, seconds: usize) -> Self {
+    pub(crate) fn seen_every(&self, seconds: usize) -> Self {
         let coarse = |series: &[f64], is_percent: bool| -> Vec<f64> {
             series
                 .chunks_exact(seconds)
@@ -369,7 +397,7 @@ impl World {
     }
 
     /// The same world with a share of the bins lost, in holes of up to ten bins, for everybody at once.
-    pub fn with_holes(mut self, share: f64, seed: u64) -> Self {
+    pub(crate) fn with_holes(mut self, share: f64, seed: u64) -> Self {
         let mut dice = Dice(ChaCha8Rng::seed_from_u64(seed ^ 0x484f_4c45));
         let bins = self.victim.len();
         let mut lost = 0.0;
