@@ -176,6 +176,11 @@ impl Member<'_> {
         !self.activities.is_empty() && self.activities.iter().all(|it| it.is_process)
     }
 
+    /// Whether one of its activities is that of a process, so that its processes are known.
+    pub(crate) fn has_process(&self) -> bool {
+        self.activities.iter().any(|it| it.is_process)
+    }
+
     /// From the first to the last sign of activity.
     pub(crate) fn span(&self) -> Option<TimeSpan> {
         self.activities.iter().filter_map(|it| it.series.span()).reduce(TimeSpan::hull)

@@ -79,7 +79,7 @@ pub struct Influence {
     pub held_fixed: Vec<String>,
     /// Why the verdict is what it is; each begins with a code in kebab case and a colon.
     pub reasons: Vec<String>,
-    /// The cheapest measurement that would settle it; `None` when it is settled.
+    /// The cheapest measurement that would settle it, or prove what was shown; `None` where nothing was shown.
     pub remedy: Option<String>,
 }
 

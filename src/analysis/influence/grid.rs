@@ -128,8 +128,9 @@ mod tests {
 
     #[test]
     fn a_hole_is_no_value_and_no_zero() {
-        let it = series(&[(1_000_000, 1.0), (2_000_000, 1.0), (8_000_000, 1.0)]);
-        let found = grid(8_000_000, 1.0).means(&it, None, 0, |it| it);
+        let seconds = [1, 2, 8, 9, 10];
+        let it = series(&seconds.map(|it| (it * 1_000_000, 1.0)));
+        let found = grid(10_000_000, 1.0).means(&it, None, 0, |it| it);
         assert!(found[2..7].iter().all(|it| it.is_nan()) && found[7] == 1.0, "{found:?}");
     }
 

@@ -19,6 +19,18 @@ pub const LEAST_BINS: u64 = 120;
 pub const LEAST_BURSTS: u64 = 5;
 /// Fewest bursts for an answer when samples are further apart than what they average over.
 pub const LEAST_BURSTS_SPARSE: u64 = 60;
+/// Bursts shorter than this, in bins, may fall between two samples.
+const SHORT_BURST_BINS: f64 = 2.0;
+/// Spread of the times between bursts below which a suspect follows a rhythm.
+pub const RHYTHM_SPREAD: f64 = 0.25;
+/// Share of the effect that must be left once the load is held fixed; a load that explains more may explain all of it.
+pub const LEFT_BESIDE_LOAD: f64 = 0.5;
+/// Correlation with the victim's load from which a load that was averaged is too coarse to be held fixed.
+pub const LOAD_CORRELATION: f64 = 0.15;
+/// How much slower a service becomes, at most, for each per cent of clock.
+const MOST_ELASTIC: f64 = 1.5;
+/// Share of the effect that the fall of the clock must be able to explain.
+const ENOUGH_FALL: f64 = 0.5;
 /// Shares of time in bursts outside of which there is nothing to compare with.
 pub const ON_RATIOS: (f64, f64) = (0.02, 0.98);
 /// 1/(1−R²) from which a suspect cannot be told from the others.
@@ -33,6 +45,11 @@ pub const SHORT_BINS: u64 = 400;
 const NEARLY_ALL: f64 = 0.9;
 /// The same between MIG instances.
 const MOST_ACROSS: f64 = 0.6;
+
+const BOTH: &str = "both-witnesses: the suspect's activity predicts the victim, and the victim is slower in its bursts";
+const OBSERVED: &str = "observed: something that was not recorded and moves both within a minute or two would look the same; only an experiment tells";
+const EXPERIMENT: &str =
+    "pause the suspect in blocks drawn by lot: `cotenant diagnose` plans it and judges it";
 
 /// A verdict with what it rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +73,8 @@ pub struct Circumstances {
     pub doubt: Option<(String, String)>,
     /// Samples are further apart than what they average over.
     pub is_sparse: bool,
+    /// The victim's load was averaged over longer than a bin.
+    pub is_load_smoothed: bool,
     /// Both live in different MIG instances.
     pub is_across_instances: bool,
     /// The way that a clock which follows the suspect stands for.
@@ -82,18 +101,13 @@ pub fn ruling(trial: &Trial, q: Option<f64>, around: &Circumstances) -> Ruling {
     }
     let doubts = doubts(trial, around);
     let is_confirmed = doubts.is_empty();
-    let experiment = "pause the suspect in blocks drawn by lot: `cotenant diagnose` plans it";
     Ruling {
         verdict: if is_confirmed { InfluenceVerdict::Confirmed } else { InfluenceVerdict::Likely },
         through: None,
-        reasons: if is_confirmed {
-            vec!["both-witnesses: the suspect's activity predicts the victim, and the victim is slower in its bursts".to_owned()]
-        } else {
-            doubts
-        },
+        reasons: if is_confirmed { vec![BOTH.to_owned(), OBSERVED.to_owned()] } else { doubts },
         remedy: match &around.doubt {
             Some(it) if !is_confirmed => Some(it.1.clone()),
-            _ => (!is_confirmed).then(|| experiment.to_owned()),
+            _ => Some(EXPERIMENT.to_owned()),
         },
     }
 }
@@ -125,7 +139,8 @@ fn refusal(trial: &Trial, around: &Circumstances) -> Option<(String, String)> {
             "record a stretch in which the suspect is both busy and idle",
         );
     }
-    let least = if around.is_sparse { LEAST_BURSTS_SPARSE } else { LEAST_BURSTS };
+    let is_short = trial.burst_bins.is_none_or(|it| it < SHORT_BURST_BINS);
+    let least = if around.is_sparse && is_short { LEAST_BURSTS_SPARSE } else { LEAST_BURSTS };
     if trial.bursts < least {
         let bursts = trial.bursts;
         return say(
@@ -182,7 +197,7 @@ fn by_condition(trial: &Trial, around: &Circumstances) -> Option<Ruling> {
     let is_gone = |p: Option<f64>| {
         p.is_some_and(|p| p > GONE || explained(trial.p_granger.unwrap_or(1.0), p) >= most)
     };
-    let by_clock = is_gone(trial.p_with_clock);
+    let by_clock = clock_is_enough(trial) && is_gone(trial.p_with_clock);
     let by_link = is_gone(trial.p_with_link);
     let clock =
         by_clock.then(|| (trial.drives_clock, around.clock_channel.unwrap_or(Channel::Clock)));
@@ -223,6 +238,12 @@ fn by_condition(trial: &Trial, around: &Circumstances) -> Option<Ruling> {
     })
 }
 
+/// Whether the clock falls enough in the suspect's bursts to slow the victim so much; taken for granted where it was not recorded.
+fn clock_is_enough(trial: &Trial) -> bool {
+    let effect = trial.effect.unwrap_or(0.0).max(0.0).ln_1p();
+    trial.clock_fall.is_none_or(|it| MOST_ELASTIC * it >= ENOUGH_FALL * effect)
+}
+
 /// Share of the evidence, as the logarithm of its probability, that is gone once a condition is held fixed.
 fn explained(without: f64, with: f64) -> f64 {
     let evidence = |p: f64| -p.clamp(1e-300, 1.0).ln();
@@ -239,8 +260,9 @@ fn doubts(trial: &Trial, around: &Circumstances) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if trial.least_p_event.is_some_and(|it| it > TOO_REGULAR) {
-        doubts.push("repeats-exactly: the suspect repeats itself exactly, so anything with the same rhythm would look the same".to_owned());
+    let follows_rhythm = trial.rhythm_spread.is_some_and(|it| it < RHYTHM_SPREAD);
+    if follows_rhythm || trial.least_p_event.is_some_and(|it| it > TOO_REGULAR) {
+        doubts.push("repeats: the suspect follows a rhythm, so anything with the same rhythm would look the same".to_owned());
     } else if trial.p_event.is_none_or(|it| it > AGREEING_EVENT) {
         doubts.push("contrast-weak: some rotations of the suspect's bursts fit about as well as the true ones".to_owned());
     }
@@ -257,10 +279,21 @@ fn doubts(trial: &Trial, around: &Circumstances) -> Vec<String> {
                 .to_owned(),
         );
     }
-    for (p, what) in [(trial.p_with_clock, "the clock"), (trial.p_with_link, "the PCIe link")] {
+    let by_clock = trial.p_with_clock.filter(|_| clock_is_enough(trial));
+    for (p, what) in [(by_clock, "the clock"), (trial.p_with_link, "the PCIe link")] {
         if p.is_some_and(|it| it > FIRM_GRANGER) {
             doubts.push(format!("partly-explained: with {what} held fixed the evidence is weaker"));
         }
+    }
+    if let Some(left) = trial.left_beside_load.filter(|it| *it < LEFT_BESIDE_LOAD) {
+        doubts.push(format!(
+            "load-explains-much: the victim's own load takes {:.0} % of the effect away, and one that is measured badly may not take away all that it causes",
+            100.0 * (1.0 - left)
+        ));
+    } else if around.is_load_smoothed
+        && trial.load_correlation.is_some_and(|it| it >= LOAD_CORRELATION)
+    {
+        doubts.push("load-averaged: the victim's load was averaged over longer than a bin, and the suspect moves with it".to_owned());
     }
     if around.is_across_instances {
         doubts.push("across-instances: the two live in different MIG instances, which share only power, clock and PCIe, and none of these explains it".to_owned());

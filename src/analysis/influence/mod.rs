@@ -21,7 +21,9 @@ use crate::analysis::findings::Scope;
 use crate::analysis::influence::cast::{Member, cast, watched};
 use crate::analysis::influence::conditions::Conditions;
 use crate::analysis::influence::contention::contention;
-use crate::analysis::influence::findings::{Influence, InfluenceFindings, LookAlike};
+use crate::analysis::influence::findings::{
+    ClockOffsetOrigin, Influence, InfluenceFindings, LookAlike,
+};
 use crate::analysis::influence::grid::Grid;
 use crate::analysis::influence::ladder::{Circumstances, ruling};
 use crate::analysis::influence::look_alikes::copies::{Copies, copies};
@@ -38,6 +40,8 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 /// Bins of the picture of contended time, in seconds.
 const CONTENTION_BIN_S: f64 = 1.0;
+/// Bursts shorter than this, in bins, are diluted by the rest of their bins.
+const DILUTED_BINS: f64 = 3.0;
 
 /// Everybody in one place, and what is known about all of them together.
 pub(crate) struct Scene<'a> {
@@ -168,26 +172,44 @@ fn circumstances(scene: &Scene<'_>, study: &Study, suspect: usize) -> Circumstan
         let remedy = "record the activity of each process, for example with `nvidia-smi pmon`";
         reason.map(|it| (it.clone(), remedy.to_owned()))
     };
-    let refusal = copied(scene.copies.activity.get(&study.suspects[suspect]))
-        .or_else(|| copied(scene.copies.service.get(&study.victim)));
     let is_unnamed = !matches!(member.subject, Subject::Tenant { .. });
-    let doubt = (study.own_process == OwnProcess::Unknown && is_unnamed).then(|| {
-        (
-            "own-process-unknown: which process is the victim's own was not recorded, and this one may be it".to_owned(),
-            "record which tenant each process belongs to, or give a mapping with a tenant column".to_owned(),
-        )
+    let name_it =
+        "record which tenant each process belongs to, or give a mapping with a tenant column";
+    let only_one = (study.own_process == OwnProcess::OnlyOne && is_unnamed).then(|| {
+        let sentence = "own-process-unknown: only one process was recorded, and whether it is the victim's own or a neighbour is not known";
+        (sentence.to_owned(), name_it.to_owned())
     });
+    let refusal = copied(scene.copies.activity.get(&study.suspects[suspect]))
+        .or_else(|| copied(scene.copies.service.get(&study.victim)))
+        .or(only_one);
+    let own = (study.own_process == OwnProcess::Unknown && is_unnamed).then(|| {
+        let sentence = "own-process-unknown: which process is the victim's own was not recorded, and this one may be it";
+        (sentence.to_owned(), name_it.to_owned())
+    });
+    let doubt = own.or_else(|| load_unknown(study));
     let is_sparse =
         member.activities.iter().any(|it| it.stride_s > 2.0 && it.stride_s > 1.5 * it.window_s);
     Circumstances {
         refusal,
         doubt,
         is_sparse,
+        is_load_smoothed: study.load.as_ref().is_some_and(|it| it.is_smoothed),
         is_across_instances: member.instance.is_some()
             && victim.instance.is_some()
             && member.instance != victim.instance,
         clock_channel: study.conditions.clock_channel(),
     }
+}
+
+/// Whoever serves requests may be slow because more of them came, and a neighbour may follow the same demand.
+fn load_unknown(study: &Study) -> Option<(String, String)> {
+    let is_own_pace = matches!(study.metric, Metric::IterationTime | Metric::IterationRate);
+    (study.load.is_none() && !is_own_pace).then(|| {
+        (
+            "load-unknown: the victim's own load was not recorded or cannot be used, so a demand that both follow would look the same".to_owned(),
+            "record the requests that arrive at the victim, per second".to_owned(),
+        )
+    })
 }
 
 fn influence(
@@ -208,8 +230,15 @@ fn influence(
         .chain(["slow drift".to_owned(), "its own past".to_owned()])
         .collect();
     let mut reasons = ruling.reasons;
-    if study.load.is_none() {
-        reasons.push("load-unknown: the victim's own load was not recorded or cannot be used, so it was not held fixed".to_owned());
+    if trial.burst_bins.is_some_and(|it| it < DILUTED_BINS) {
+        reasons.push(format!(
+            "diluted: the suspect's bursts last about {:.1} bins of {:.3} s, so effect and least effect are those of whole bins, not of a burst",
+            trial.burst_bins.unwrap_or(0.0),
+            study.grid.step_s()
+        ));
+    }
+    if study.offset.origin == ClockOffsetOrigin::Assumed {
+        reasons.push("clock-assumed: the victim's clock is taken to agree with the GPU's; an offset of a few seconds would hide an influence".to_owned());
     }
     if let OwnProcess::Guessed(place) = study.own_process {
         reasons.push(format!(

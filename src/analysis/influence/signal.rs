@@ -3,6 +3,8 @@
 use crate::analysis::influence::cast::Member;
 use crate::analysis::influence::grid::Grid;
 use crate::domain::metric::Metric;
+use crate::domain::series::Series;
+use crate::stats::correlate::lagged_pearson;
 use crate::stats::quantile::quantile;
 
 /// Metrics of a typical request, the best first.
@@ -19,6 +21,8 @@ const FEW_REQUESTS: f64 = 5.0;
 const WIDEST_S: f64 = 10.0;
 /// Correlation of rate and time from which clients wait for answers before they ask again.
 const CLOSED_LOOP: f64 = -0.5;
+/// Share of the least variance of counts below which a load was averaged.
+const SMOOTHER: f64 = 0.5;
 
 /// Whether a tenant can measure harm in this metric.
 pub(crate) fn is_measure_of_harm(metric: Metric) -> bool {
@@ -85,6 +89,8 @@ pub(crate) struct Load {
     pub(crate) relative: Vec<f64>,
     /// For people.
     pub(crate) name: &'static str,
+    /// Whether it is an average over longer than a bin, so that what it misses may be somebody's doing.
+    pub(crate) is_smoothed: bool,
 }
 
 /// What stands for the load that comes in: arrivals; else answers, unless clients wait for them; else nothing.
@@ -101,19 +107,41 @@ pub(crate) fn load(
         let series = member.measured(metric).filter(|_| metric != harmed)?;
         relative(grid.means(series, None, late_us, |it| it))
     };
-    if let Some(relative) = of(Metric::OfferedLoad) {
-        return Some(Load { relative, name: "offered load" });
+    // With clients that wait for answers a rate is the latency itself, whatever it is called.
+    let is_open = |relative: &Vec<f64>| {
+        let both: (Vec<f64>, Vec<f64>) = relative
+            .iter()
+            .zip(harm)
+            .filter(|it| it.0.is_finite() && it.1.is_finite())
+            .map(|it| (*it.0, *it.1))
+            .unzip();
+        lagged_pearson(&both.0, &both.1, 0).is_none_or(|it| it > CLOSED_LOOP)
+    };
+    let named = |metric: Metric, name: &'static str| {
+        let relative = of(metric).filter(is_open)?;
+        let mean_count = mean_rate(member, metric) * grid.step_s();
+        Some(Load { is_smoothed: is_smoother_than_chance(&relative, mean_count), relative, name })
+    };
+    if member.measured(Metric::OfferedLoad).is_some() {
+        return named(Metric::OfferedLoad, "offered load");
     }
-    let relative = of(Metric::Throughput).filter(|_| is_time(harmed))?;
-    let both: (Vec<f64>, Vec<f64>) = relative
-        .iter()
-        .zip(harm)
-        .filter(|it| it.0.is_finite() && it.1.is_finite())
-        .map(|it| (*it.0, *it.1))
-        .unzip();
-    let together = crate::stats::correlate::lagged_pearson(&both.0, &both.1, 0)?;
-    (together > CLOSED_LOOP)
-        .then_some(Load { relative, name: "requests answered, as arrivals are not known" })
+    let answered = "requests answered, as arrivals are not known";
+    named(Metric::Throughput, answered).filter(|_| is_time(harmed))
+}
+
+fn mean_rate(member: &Member<'_>, metric: Metric) -> f64 {
+    let values = member.measured(metric).map(Series::values).unwrap_or_default();
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Whether neighbouring bins are more alike than counts of requests can be: then the load is an average over longer than a bin.
+///
+/// Counts that come by chance differ from bin to bin by a variance of 2 over their mean, relative to it, at least.
+fn is_smoother_than_chance(relative: &[f64], mean_count: f64) -> bool {
+    let steps = relative.windows(2).map(|it| it[1] - it[0]).filter(|it| it.is_finite());
+    let squares: Vec<f64> = steps.map(|it| it * it).collect();
+    let variance = squares.iter().sum::<f64>() / squares.len().max(1) as f64;
+    mean_count > 0.0 && variance < SMOOTHER * 2.0 / mean_count
 }
 
 fn relative(mut values: Vec<f64>) -> Option<Vec<f64>> {

@@ -9,6 +9,7 @@ use crate::analysis::influence::look_alikes::{board, look_alike, own};
 use crate::analysis::influence::shares::into_active_time;
 use crate::analysis::influence::signal::{Load, bin_s, harm, load};
 use crate::analysis::influence::trial::{Bins, Trial, trials};
+use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::recording::Trace;
 use crate::domain::time::TimeSpan;
@@ -24,6 +25,8 @@ const LEAST_BIN_S: f64 = 0.1;
 const OWN_FIT: f64 = 0.4;
 /// How much better than any other unnamed process it must fit.
 const OWN_LEAD: f64 = 0.1;
+/// The same without another to compare with: a neighbour may follow the same demand.
+const OWN_FIT_ALONE: f64 = 0.6;
 /// Share of a fault's bin from which it is left out.
 const TOUCHED: f64 = 0.5;
 
@@ -56,6 +59,8 @@ pub(crate) enum OwnProcess {
     Guessed(usize),
     /// It may be any of the unnamed.
     Unknown,
+    /// There is only one unnamed process, which is the victim's own or its only neighbour.
+    OnlyOne,
 }
 
 /// Prepares a study; `None` when the metric was not measured.
@@ -100,7 +105,11 @@ pub(crate) fn study(
             *harm = f64::NAN;
         }
     }
-    look_alikes.push(overlap(&whole_harm, &activities));
+    let guess = match own_process {
+        OwnProcess::Guessed(place) => Some(cast[place].label.as_str()),
+        _ => None,
+    };
+    look_alikes.push(overlap(&whole_harm, &activities, guess));
     for it in &mut look_alikes {
         it.victim = Some(member.label.clone());
         it.victim_subject = Some(member.subject.clone());
@@ -152,20 +161,24 @@ impl Study {
 
 /// A tenant that shares its instance with nobody must not be accused by that instance's own activity.
 fn is_own_instance(cast: &[Member<'_>], victim: usize, suspect: usize) -> bool {
-    use crate::domain::ident::Subject;
     matches!(cast[suspect].subject, Subject::MigInstance { .. })
         && cast[suspect].instance.is_some()
         && cast[suspect].instance == cast[victim].instance
 }
 
-fn overlap(harm: &[f64], activities: &[Vec<f64>]) -> LookAlike {
+fn overlap(harm: &[f64], activities: &[Vec<f64>], own: Option<&str>) -> LookAlike {
     let kind = LookAlikeKind::NoOverlap;
     let seen = |activity: &Vec<f64>| {
         harm.iter().zip(activity).filter(|it| it.0.is_finite() && it.1.is_finite()).count() as u64
     };
     let most = activities.iter().map(seen).max().unwrap_or(0);
     if activities.is_empty() {
-        let sentence = "nobody else's activity was recorded".to_owned();
+        let sentence = match own {
+            None => "nobody else's activity was recorded".to_owned(),
+            Some(own) => format!(
+                "nobody else's activity was recorded: the only other process, `{own}`, moves with the victim's requests and is taken to be its own"
+            ),
+        };
         return look_alike(kind, LookAlikeState::Found, sentence);
     }
     if most < LEAST_BINS {
@@ -185,21 +198,23 @@ fn own_process(
     late_us: i64,
     is_watched: &[bool],
 ) -> OwnProcess {
-    use crate::domain::ident::Subject;
     let unnamed: Vec<usize> = (0..cast.len())
         .filter(|it| *it != victim && !matches!(cast[*it].subject, Subject::Tenant { .. }))
         .filter(|it| !cast[*it].activities.is_empty())
         .collect();
-    if !cast[victim].activities.is_empty() || cast[victim].instance.is_some() || unnamed.is_empty()
-    {
+    let member = &cast[victim];
+    if member.has_process() || member.instance.is_some() || unnamed.is_empty() {
         return OwnProcess::Named;
     }
-    let rate =
-        [Metric::OfferedLoad, Metric::Throughput, Metric::IterationRate, Metric::TokenThroughput]
-            .into_iter()
-            .find_map(|it| cast[victim].measured(it))
-            .map(|it| grid.means(it, None, late_us, |it| it));
-    let Some(rate) = rate else { return OwnProcess::Unknown };
+    let rates =
+        [Metric::OfferedLoad, Metric::Throughput, Metric::IterationRate, Metric::TokenThroughput];
+    // Its own utilisation tells best, where it is recorded under another name than the process.
+    let own = (!member.activities.is_empty()).then(|| member.activity(grid, is_watched));
+    let rate = own.or_else(|| {
+        let rate = rates.into_iter().find_map(|it| member.measured(it))?;
+        Some(grid.means(rate, None, late_us, |it| it))
+    });
+    let Some(rate) = rate else { return unknown(&unnamed) };
     let mut fits: Vec<(f64, usize)> = unnamed
         .iter()
         .map(|it| {
@@ -215,7 +230,11 @@ fn own_process(
         [best, next, ..] if best.0 >= OWN_FIT && best.0 - next.0 >= OWN_LEAD => {
             OwnProcess::Guessed(best.1)
         }
-        [best] if best.0 >= OWN_FIT => OwnProcess::Guessed(best.1),
-        _ => OwnProcess::Unknown,
+        [best] if best.0 >= OWN_FIT_ALONE => OwnProcess::Guessed(best.1),
+        _ => unknown(&unnamed),
     }
+}
+
+fn unknown(unnamed: &[usize]) -> OwnProcess {
+    if unnamed.len() == 1 { OwnProcess::OnlyOne } else { OwnProcess::Unknown }
 }

@@ -1,6 +1,7 @@
 //! One victim's measurement against every suspect: both witnesses, bin by bin.
 
 use crate::stats::contrast::{Contrast, contrast, presence};
+use crate::stats::correlate::lagged_pearson;
 use crate::stats::cpi2::{alarm_line, cpi2_score};
 use crate::stats::dose::{DoseResponse, dose_response};
 use crate::stats::granger::{Conditioned, GrangerTest, MOST_REACH, Panel};
@@ -18,6 +19,10 @@ const MOST_HELD: usize = 14;
 const HELPS: f64 = 0.2;
 /// Range of activity from which bursts stand out as they are.
 const PLAIN_RANGE: f64 = 0.10;
+/// Standard errors by which the effect must fall once the load is held fixed, to say that the load took it.
+const FIRM_DIFFERENCE: f64 = 2.0;
+/// Fewest times between bursts from which a rhythm is told.
+const LEAST_GAPS: usize = 4;
 /// An activity whose upper part lies below this is nobody's.
 const LEAST_ACTIVITY: f64 = 0.003;
 /// 80 % power at one-sided 5 %: z(0.8) + z(0.95).
@@ -79,6 +84,16 @@ pub struct Trial {
     pub inflation: Option<f64>,
     /// The CPI2 score.
     pub cpi2: Option<f64>,
+    /// Long-run effect with the load held fixed over that without; `None` without a load or where it was not tried.
+    pub left_beside_load: Option<f64>,
+    /// Correlation of the suspect with the victim's load, the greatest in size over lags.
+    pub load_correlation: Option<f64>,
+    /// Fall of the logarithm of the clock in the suspect's bursts; `None` without the clock.
+    pub clock_fall: Option<f64>,
+    /// Median length of the suspect's bursts, in bins; `None` without bursts.
+    pub burst_bins: Option<f64>,
+    /// Spread of the times between bursts: the middle half over the median; small for a rhythm; `None` with fewer than four.
+    pub rhythm_spread: Option<f64>,
     /// Whether the clock follows the suspect's bursts downwards.
     pub drives_clock: bool,
     /// Whether traffic on the link follows the suspect's bursts.
@@ -165,7 +180,11 @@ fn trial(
     if let Some(on) = &on {
         let seen = on.iter().flatten().count().max(1) as f64;
         it.on_ratio = Some(on.iter().flatten().filter(|it| **it).count() as f64 / seen);
-        it.bursts = begins(on);
+        let begins = begins(on);
+        it.bursts = begins.len() as u64;
+        it.rhythm_spread = rhythm_spread(&begins);
+        let on_bins = on.iter().flatten().filter(|it| **it).count();
+        it.burst_bins = (!begins.is_empty()).then(|| on_bins as f64 / begins.len() as f64);
     }
     it.cpi2 = cpi2(bins, activity);
     let Some(conditioned) = conditioned else { return it };
@@ -179,6 +198,8 @@ fn trial(
         }
         if test.p_value <= WORTH_CONDITIONS {
             it.try_conditions(bins, suspect, reach);
+            it.try_without_load(bins, suspect, &test, reach);
+            it.clock_fall = bins.clock.first().and_then(|clock| fall(clock, on));
             it.drives_clock = drives(&bins.clock, on, reach);
             it.drives_link = drives(&bins.link, on, reach);
         }
@@ -186,9 +207,26 @@ fn trial(
     it
 }
 
-fn begins(on: &[Option<bool>]) -> u64 {
-    let first = u64::from(on.first() == Some(&Some(true)));
-    first + on.windows(2).filter(|it| it[1] == Some(true) && it[0] != Some(true)).count() as u64
+/// First bins of bursts.
+fn begins(on: &[Option<bool>]) -> Vec<usize> {
+    let is_first = |it: &usize| on[*it] == Some(true) && (*it == 0 || on[*it - 1] != Some(true));
+    (0..on.len()).filter(is_first).collect()
+}
+
+fn rhythm_spread(begins: &[usize]) -> Option<f64> {
+    let gaps: Vec<f64> = begins.windows(2).map(|it| (it[1] - it[0]) as f64).collect();
+    let levels = quantiles(&gaps, &[0.25, 0.5, 0.75]).filter(|_| gaps.len() >= LEAST_GAPS)?;
+    Some((levels[2] - levels[0]) / levels[1])
+}
+
+/// The greatest correlation in size of two series over lags in either direction.
+fn together(x: &[f64], y: &[f64], reach: usize) -> Option<f64> {
+    let at = |x: &[f64], y: &[f64], lag: usize| {
+        let pairs = x.iter().zip(y.get(lag..)?).filter(|it| it.0.is_finite() && it.1.is_finite());
+        let (x, y): (Vec<f64>, Vec<f64>) = pairs.map(|it| (*it.0, *it.1)).unzip();
+        lagged_pearson(&x, &y, 0).map(f64::abs)
+    };
+    (0..=reach).flat_map(|lag| [at(x, y, lag), at(y, x, lag)]).flatten().reduce(f64::max)
 }
 
 fn cpi2(bins: &Bins, activity: &[f64]) -> Option<f64> {
@@ -249,6 +287,32 @@ impl Trial {
         self.p_with_clock = with(&bins.clock);
         self.p_with_link = with(&bins.link);
     }
+
+    /// Repeats the regression without the load: what the load takes away, a load that is measured badly may not take away wholly.
+    fn try_without_load(&mut self, bins: &Bins, suspect: usize, base: &GrangerTest, reach: usize) {
+        let Some(load) = &bins.load else { return };
+        let others = (0..bins.suspects.len()).filter(|it| *it != suspect);
+        let cast: Vec<usize> = others.take(MOST_HELD).chain([suspect]).collect();
+        let panel = Panel { load: None, ..bins.panel(&cast, &[]) };
+        let without = Conditioned::new(panel, reach).and_then(|it| it.test(cast.len() - 1));
+        // Only a difference beyond the noise of both counts.
+        let differs = |it: &GrangerTest| {
+            it.long_run - base.long_run > FIRM_DIFFERENCE * it.standard_error && it.long_run > 0.0
+        };
+        self.left_beside_load =
+            without.map(|it| if differs(&it) { base.long_run / it.long_run } else { 1.0 });
+        self.load_correlation = together(&bins.suspects[suspect], load, reach);
+    }
+}
+
+/// Mean of a series within bursts less that between them.
+fn fall(series: &[f64], on: &[Option<bool>]) -> Option<f64> {
+    let mean = |is_on: bool| {
+        let side = series.iter().zip(on).filter(|it| *it.1 == Some(is_on) && it.0.is_finite());
+        let side: Vec<f64> = side.map(|it| *it.0).collect();
+        (!side.is_empty()).then(|| side.iter().sum::<f64>() / side.len() as f64)
+    };
+    Some(mean(true)? - mean(false)?)
 }
 
 /// Whether any of the conditions follows the suspect's bursts.

@@ -162,7 +162,9 @@ fn key(value: &impl serde::Serialize) -> String {
 /// Text that a spreadsheet will not run: names on a shared host are an attacker's to choose.
 pub fn guarded(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if is_formula { format!("'{text}") } else { text.to_owned() }
+    // A terminal that shows the file must not obey the name in it.
+    let text = text.replace(|it: char| it.is_control() && it != '\n', "\u{fffd}");
+    if is_formula { format!("'{text}") } else { text }
 }
 
 #[cfg(test)]
