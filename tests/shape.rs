@@ -65,7 +65,10 @@ fn a_trace_that_is_too_coarse_gets_no_verdict_but_the_interval_that_would_do() {
     assert_eq!(device["word"], "cannot_tell");
     let needed = number(device, "/needed_interval_s");
     assert!((0.01..1.0).contains(&needed), "{needed} s");
-    bench.run(&["analyze", &recording]).expect_code(3);
+    // Who slows whom can be told all the same: the amount of activity in 15 s varies enough.
+    bench.run(&["analyze", &recording]).expect_code(0);
+    let first = &document["influences"][0];
+    assert_eq!((&first["suspect"], &first["verdict"]), (&"batch".into(), &"confirmed".into()));
 }
 
 #[test]
