@@ -8,6 +8,8 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// How many lags of the victim's own past are held fixed, most to fewest.
 const OWN_LAGS: [usize; 5] = [8, 5, 3, 2, 1];
+/// Rows that holes must not undercut where fewer own lags avoid it.
+const ENOUGH_ROWS: usize = 120;
 /// Longest lag of a suspect, in bins.
 pub const MOST_REACH: usize = 5;
 /// Longest lag of the shorter of the two tests, in bins.
@@ -111,11 +113,14 @@ impl<'a> Conditioned<'a> {
         (it.spare(it.columns()) >= FEWEST_SPARE_ROWS).then_some(it)
     }
 
-    /// Most own lags that keep half of the rows that one lag would, then as much reach as the rows bear.
+    /// Most own lags that keep half of the rows that one lag would, and 120 where one lag does; then as much reach as the rows bear.
     fn choose_lags(&mut self) {
         loop {
             let possible = self.rows_with(1);
-            let own = OWN_LAGS.into_iter().find(|own| 2 * self.rows_with(*own) >= possible);
+            let own = OWN_LAGS.into_iter().find(|own| {
+                let rows = self.rows_with(*own);
+                2 * rows >= possible && (rows >= ENOUGH_ROWS || possible < ENOUGH_ROWS)
+            });
             let rows = self.rows_with(own.unwrap_or(1));
             if rows >= ROWS_PER_COLUMN * self.columns() || self.lags.reach <= NEAR_REACH {
                 return;

@@ -115,7 +115,7 @@ pub fn ruling(trial: &Trial, q: Option<f64>, around: &Circumstances) -> Ruling {
 fn refusal(trial: &Trial, around: &Circumstances) -> Option<(String, String)> {
     let say = |sentence: String, remedy: &str| Some((sentence, remedy.to_owned()));
     let longer = "record longer, until both were seen together for at least 120 bins";
-    if trial.bins < LEAST_BINS || trial.p_granger.is_none() && trial.inflation.is_none() {
+    if trial.bins < LEAST_BINS {
         let bins = trial.bins;
         return say(
             format!(
@@ -152,7 +152,7 @@ fn refusal(trial: &Trial, around: &Circumstances) -> Option<(String, String)> {
             },
         );
     }
-    if trial.inflation.is_some_and(|it| it > MOST_INFLATION) {
+    if trial.p_granger.is_none() || trial.inflation.is_some_and(|it| it > MOST_INFLATION) {
         return say(
             "always-together: the suspect moves with the others or with the victim's own load, so that nobody can tell them apart".to_owned(),
             "run the suspect at another time, or pause it in blocks drawn by lot",

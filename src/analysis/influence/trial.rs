@@ -15,6 +15,8 @@ const LONGEST_LAG_S: f64 = 5.0;
 const DRAWS: usize = 1000;
 /// Suspects up to which all others are held fixed; beyond, only those that help to predict the victim.
 const MOST_HELD: usize = 14;
+/// Share of the victim's bins that those held fixed must leave together: nobody can be held fixed where it was not seen.
+const LEAST_LEFT: f64 = 0.75;
 /// Probability up to which another suspect counts as helping.
 const HELPS: f64 = 0.2;
 /// Range of activity from which bursts stand out as they are.
@@ -127,7 +129,7 @@ pub fn reach(bin_s: f64) -> usize {
     ((LONGEST_LAG_S / bin_s).round() as usize).clamp(1, MOST_REACH)
 }
 
-/// The suspects that help to predict the victim on their own, the best first.
+/// The suspects that help to predict the victim on their own, the best first, less those that were seen too rarely.
 ///
 /// Source: the condition selection of J. Runge et al., Science Advances 5 (2019), eaau4996.
 fn helpers(bins: &Bins, reach: usize) -> Vec<usize> {
@@ -141,7 +143,19 @@ fn helpers(bins: &Bins, reach: usize) -> Vec<usize> {
         })
         .collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    found.into_iter().take(MOST_HELD).map(|it| it.1).collect()
+    let mut left: Vec<usize> =
+        (0..bins.victim.len()).filter(|it| bins.victim[*it].is_finite()).collect();
+    let least = LEAST_LEFT * left.len() as f64;
+    let mut held = Vec::new();
+    for (_, suspect) in found {
+        let is_seen = |it: &usize| bins.suspects[suspect][*it].is_finite();
+        let with: Vec<usize> = left.iter().copied().filter(is_seen).collect();
+        if held.len() < MOST_HELD && with.len() as f64 >= least {
+            left = with;
+            held.push(suspect);
+        }
+    }
+    held
 }
 
 impl Bins {
