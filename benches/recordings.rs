@@ -10,6 +10,9 @@
     reason = "a bench prints, reads its setting and stops at the first failure"
 )]
 
+mod shared;
+
+use crate::shared::{Table, best, forget_peak, peak_mebibytes, peers};
 use cotenant::analysis::{Question, compute};
 use cotenant::domain::ident::GpuId;
 use cotenant::domain::metric::Metric;
@@ -19,24 +22,6 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-
-struct Table {
-    text: String,
-}
-
-impl Table {
-    fn new() -> Self {
-        let text = "| what | time | against | ratio | note |\n|---|---|---|---|---|\n".to_owned();
-        Self { text }
-    }
-
-    fn row(&mut self, what: &str, seconds: f64, against: &str, ratio: Option<f64>, note: &str) {
-        let ratio = ratio.map_or("—".to_owned(), |it| format!("{it:.2}"));
-        let line = format!("| {what} | {seconds:.3} s | {against} | {ratio} | {note} |");
-        println!("{line}");
-        writeln!(self.text, "{line}").unwrap();
-    }
-}
 
 fn main() {
     if std::env::args().any(|it| it == "--test") {
@@ -49,15 +34,7 @@ fn main() {
     let recording = recording(&folder, hours.unwrap_or(24.0));
     import(&mut table, &folder, &recording);
     storage_and_analysis(&mut table, &recording);
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let head = format!(
-        "# Speed\n\nMade by `cargo bench --bench recordings` on {cores} cores; ratios within one run, smaller is better.\n\n"
-    );
-    std::fs::write(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/bench.md"),
-        head + &table.text,
-    )
-    .unwrap();
+    table.write("Recordings", "cargo bench --bench recordings");
 }
 
 /// The generated recording; made once and kept.
@@ -197,45 +174,4 @@ fn files(recording: &Path) -> Vec<PathBuf> {
         std::fs::read_dir(recording).unwrap().map(|it| it.unwrap().path()).collect();
     files.sort();
     files
-}
-
-fn best(times: usize, mut work: impl FnMut()) -> f64 {
-    let run = |_| {
-        let start = Instant::now();
-        work();
-        start.elapsed().as_secs_f64()
-    };
-    (0..times).map(run).fold(f64::INFINITY, f64::min)
-}
-
-/// Name, version and seconds of what a peer script measured; says so when there is no Python or library.
-fn peers(script: &str, path: &Path) -> Vec<(String, String, f64)> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers").join(script);
-    let output = Command::new("python3").arg(&script).arg(path).output();
-    let text = output.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
-    let measured: Vec<_> = text
-        .unwrap_or_default()
-        .lines()
-        .filter_map(|it| {
-            let mut cells = it.split('\t');
-            let (name, version) = (cells.next()?, cells.next()?);
-            Some((name.to_owned(), version.to_owned(), cells.next()?.parse().ok()?))
-        })
-        .collect();
-    if measured.is_empty() {
-        println!("skipped: {} found no library to compare with", script.display());
-    }
-    measured
-}
-
-/// Begins a new count of the peak; where the system does not allow it the peak is that of the whole run.
-fn forget_peak() {
-    let _ = std::fs::write("/proc/self/clear_refs", "5");
-}
-
-fn peak_mebibytes() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|it| it.starts_with("VmHWM:")).unwrap_or_default();
-    let kibibytes: Option<f64> = line.split_whitespace().nth(1).and_then(|it| it.parse().ok());
-    kibibytes.unwrap_or(f64::NAN) / 1024.0
 }

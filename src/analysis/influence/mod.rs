@@ -1,7 +1,7 @@
 //! Who slows whom on a GPU: every tenant against every other, look-alikes first.
 //!
-//! [`cast`] puts processes, tenants and instances together; [`study`] brings one victim's measurement and everybody's
-//! activity onto one grid; [`trial`] asks both witnesses; [`ladder`] turns their numbers into a verdict.
+//! `cast` puts processes, tenants and instances together; `study` brings one victim's measurement and everybody's
+//! activity onto one grid; `trial` asks both witnesses; [`ladder`] turns their numbers into a verdict.
 
 pub(crate) mod cast;
 mod conditions;
