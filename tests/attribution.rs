@@ -49,7 +49,7 @@ fn played(scenario: &str) -> (Workbench, Value) {
     (bench, document)
 }
 
-/// Effect of being in a burst, from the truth's mean slowdown over all requests and the share of time in bursts.
+/// Whether two numbers agree within a tolerance.
 fn is_near(found: f64, expected: f64, tolerance: f64) -> bool {
     (found - expected).abs() <= tolerance
 }
@@ -239,14 +239,73 @@ fn bad_monitoring_hides_neither_the_aggressor_nor_what_is_bad_about_it() {
     assert!(is_near(number(chat, "/offset_s"), -1.5, 0.6), "{chat}");
 }
 
-#[test]
-fn without_a_victims_own_metrics_there_is_only_contended_time() {
-    let (_bench, document) = played("memory-collision");
-    let contention = &document["devices"][0]["influences"]["contention"];
-    if rows(&document).is_empty() {
-        let caveat = contention["caveat"].as_str().unwrap_or_default();
-        assert!(caveat.contains("weaker"), "{contention}");
+/// A log of processes as the driver lists them, and the latency of a service from elsewhere.
+fn night() -> (String, String) {
+    let (mut log, mut latency) = (
+        String::from(
+            "#Date       Time        gpu         pid   type     sm    mem    enc    dec    jpg    ofa    command \n\
+             #YYYYMMDD   HH:MM:SS    Idx           #    C/G      %      %      %      %      %      %    name \n",
+        ),
+        String::from("time,tenant,ms,arrivals\n"),
+    );
+    let mut state = 1_u64;
+    let mut dice = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / (1_u64 << 31) as f64
+    };
+    let (mut is_on, mut left) = (false, 0.0);
+    for second in 0..900 {
+        if left <= 0.0 {
+            is_on = !is_on;
+            left = -dice().ln() * if is_on { 6.0 } else { 15.0 };
+        }
+        left -= 1.0;
+        let (minute, rest) = (second / 60, second % 60);
+        let arrivals = 12 + (16.0 * dice()) as i32;
+        let train = if is_on { "90     40" } else { " -      -" };
+        log.push_str(&format!(
+            " 20260105   03:{minute:02}:{rest:02}          0       1111     C     {arrivals:2}      5      -      -      -      -    server\n \
+             20260105   03:{minute:02}:{rest:02}          0       2222     C     {train}      -      -      -      -    train\n"
+        ));
+        let noise = 0.9 + 0.2 * dice();
+        let ms = 40.0 * noise * if is_on { 1.5 } else { 1.0 };
+        latency
+            .push_str(&format!("2026-01-05T03:{minute:02}:{rest:02}Z,chat,{ms:.2},{arrivals}\n"));
     }
+    (log, latency)
+}
+
+#[test]
+fn a_log_of_the_driver_and_the_latency_of_a_service_are_read_together() {
+    let bench = Workbench::new();
+    let (log, latency) = night();
+    bench.file("pmon.log", log);
+    bench.file("latency.csv", latency);
+    bench.file(
+        "latency.toml",
+        "name = \"latency\"\nabout = \"a service\"\n[time]\ncolumn = \"time\"\n[tenant]\ncolumn = \"tenant\"\n\
+         [[metric]]\ncolumn = \"ms\"\nmetric = \"latency_p99_s\"\nunit = \"ms\"\n\
+         [[metric]]\ncolumn = \"arrivals\"\nmetric = \"offered_load_per_s\"\n",
+    );
+    let document = bench.analyse(&[
+        "pmon.log",
+        "latency.csv",
+        "--mapping",
+        "latency.toml",
+        "--timezone",
+        "UTC",
+    ]);
+    let all = rows(&document);
+    // The process that moves with the requests is the service itself, and no suspect.
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert_eq!(
+        (&all[0]["suspect"], &all[0]["victim"]),
+        (&"train (pid 2222)".into(), &"chat".into())
+    );
+    assert_eq!(all[0]["verdict"], "confirmed", "{}", all[0]);
+    assert!(is_near(number(all[0], "/effect_ratio"), 0.5, 0.06), "{}", all[0]);
+    assert!(all[0]["reasons"].to_string().contains("own-process-guessed"));
 }
 
 #[test]

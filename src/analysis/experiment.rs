@@ -58,9 +58,7 @@ pub fn evaluate(
     let blocks: Vec<ExperimentBlock> = request
         .blocks
         .iter()
-        .map(|(span, runs)| {
-            block(series, metric, suspect, (*span, *runs), late_us, request.settle_s)
-        })
+        .map(|(span, runs)| block(series, suspect, (*span, *runs), late_us, request.settle_s))
         .collect();
     let seen: Vec<(f64, bool)> = blocks
         .iter()
@@ -133,7 +131,6 @@ fn harm_of(metric: Metric, mean: f64) -> f64 {
 
 fn block(
     series: &Series,
-    metric: Metric,
     suspect: Option<&Member<'_>>,
     (span, suspect_runs): (TimeSpan, bool),
     late_us: i64,
@@ -152,7 +149,6 @@ fn block(
     let mean = seen.iter().map(|it| it.ln()).sum::<f64>() / seen.len().max(1) as f64;
     let activity: Vec<f64> =
         suspect.iter().flat_map(|it| &it.activities).flat_map(|it| logs(0, &it.series)).collect();
-    let _ = metric;
     ExperimentBlock {
         span,
         suspect_runs,

@@ -11,7 +11,7 @@ use crate::import::identify::{Recognised, identify};
 use crate::import::join::Joined;
 use crate::import::mapping::{Mapping, MappingImporter, PRESETS, preset};
 use crate::import::run::ImportSummary;
-use crate::import::{ImportOptions, Importer};
+use crate::import::{ImportOptions, Importer, Likeness};
 use crate::storage::error::StorageError;
 use crate::storage::{Mode, RecordingWriter, StoredRecording};
 use std::fs::File;
@@ -100,8 +100,10 @@ pub(crate) fn import_into(
         fields: foreign.fields.clone(),
         gpu: foreign.gpu.clone(),
     };
-    let mut candidates: Vec<Candidate<'_>> =
-        inputs.iter().map(|it| candidate(it, foreign)).collect::<Result<_, _>>()?;
+    let mut candidates: Vec<Candidate<'_>> = inputs
+        .iter()
+        .map(|it| candidate(it, foreign, inputs.len() == 1))
+        .collect::<Result<_, _>>()?;
     candidates
         .sort_by_key(|it| !crate::import::DESCRIBES_GPUS.contains(&it.importer.as_dyn().id()));
     let mut summaries = Vec::new();
@@ -167,16 +169,33 @@ impl Chosen {
     }
 }
 
-fn candidate<'a>(input: &'a InputFile, foreign: &ForeignArgs) -> Result<Candidate<'a>, CliError> {
+/// Chooses the importer of one file.
+///
+/// A mapping is for tables: beside others, a log that is surely in a format of its own keeps that format.
+fn candidate<'a>(
+    input: &'a InputFile,
+    foreign: &ForeignArgs,
+    is_alone: bool,
+) -> Result<Candidate<'a>, CliError> {
     let importer = match (&foreign.format, &foreign.mapping) {
         (Some(format), _) => Chosen::Listed(by_format(format)?),
-        (None, Some(mapping)) => Chosen::Made(Box::new(by_mapping(mapping)?)),
+        (None, Some(mapping)) => {
+            let own = if is_alone { None } else { sure_format(&reader(input)?.0) };
+            match own {
+                Some(importer) => Chosen::Listed(importer),
+                None => Chosen::Made(Box::new(by_mapping(mapping)?)),
+            }
+        }
         (None, None) => {
             let (head, _) = reader(input)?;
             by_content(&head, &input.name)?
         }
     };
     Ok(Candidate { input, importer })
+}
+
+fn sure_format(head: &[u8]) -> Option<&'static dyn Importer> {
+    crate::import::recognise(head).filter(|it| it.recognise(head) == Likeness::Sure)
 }
 
 fn by_format(format: &str) -> Result<&'static dyn Importer, CliError> {

@@ -93,7 +93,8 @@ pub(crate) fn headline(
     match outcome {
         Outcome::NotSlow => format!(
             "`{victim}` was no slower than usual in this window: {metric} {:+.0} %",
-            100.0 * slowness.change_ratio.unwrap_or(0.0)
+            // Plus nothing, so that a change that rounds to none has no sign of a fall.
+            (100.0 * slowness.change_ratio.unwrap_or(0.0)).round() + 0.0
         ),
         Outcome::Neighbour | Outcome::ProbablyNeighbour => {
             let culprit = culprits(slowness, suspects, is_whole).next();

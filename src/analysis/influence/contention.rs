@@ -64,3 +64,45 @@ pub(crate) fn contention(
         caveat: "weaker evidence: a saturated device with two active tenants makes waiting possible, but only a tenant's own latency or throughput shows whether anybody was slowed, and by whom".to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ident::{Subject, TenantId};
+    use crate::domain::time::{TimeSpan, Timestamp};
+
+    fn member(name: &str) -> Member<'static> {
+        Member {
+            label: name.to_owned(),
+            subject: Subject::Tenant { gpu: None, tenant: TenantId::new(name) },
+            activities: Vec::new(),
+            service: None,
+            instance: None,
+        }
+    }
+
+    fn found(device: Option<Vec<f64>>, activities: &[Vec<f64>]) -> Option<Contention> {
+        let span = TimeSpan::new(Timestamp::from_micros(0), Timestamp::from_micros(5_000_000));
+        let grid = Grid::over(span.unwrap(), 1.0);
+        let cast: Vec<Member<'_>> =
+            ["a", "b"].into_iter().take(activities.len()).map(member).collect();
+        let conditions = Conditions { utilisation: device, ..Conditions::default() };
+        contention(&cast, activities, &conditions, &grid)
+    }
+
+    #[test]
+    fn time_counts_where_the_device_is_full_and_two_are_active_and_was_seen() {
+        let device = vec![1.0, 1.0, 0.5, f64::NAN, 1.0];
+        let both = [vec![0.6, 0.0, 0.5, 0.5, 0.9], vec![0.4, 1.0, 0.5, 0.5, 0.1]];
+        let it = found(Some(device), &both).unwrap();
+        assert_eq!((it.contended_s, it.seen_s), (2.0, 4.0));
+        assert_eq!((it.pairs[0].first.as_str(), it.pairs[0].contended_s), ("a", 2.0));
+        assert!(it.caveat.contains("weaker"));
+    }
+
+    #[test]
+    fn one_tenant_or_an_unseen_device_is_no_contention_and_no_zero() {
+        assert_eq!(found(Some(vec![1.0; 5]), &[vec![1.0; 5]]), None);
+        assert_eq!(found(None, &[vec![1.0; 5], vec![1.0; 5]]), None);
+    }
+}

@@ -69,7 +69,7 @@ pub struct Influence {
     pub dose_ratios: Vec<f64>,
     /// Length of a bin, in seconds.
     pub bin_s: f64,
-    /// Bins in which victim, suspect and everything held fixed were seen.
+    /// Bins in which victim, suspect and everything held fixed were seen; 0 where they are too few for a regression.
     pub bins: u64,
     /// Bursts of the suspect.
     pub bursts: u64,

@@ -112,9 +112,20 @@ pub fn ruling(trial: &Trial, q: Option<f64>, around: &Circumstances) -> Ruling {
     }
 }
 
+/// Whether a pair is judged at all: only then it counts among the tests of its GPU.
+pub fn is_judged(trial: &Trial, around: &Circumstances) -> bool {
+    around.refusal.is_none() && refusal(trial, around).is_none()
+}
+
 fn refusal(trial: &Trial, around: &Circumstances) -> Option<(String, String)> {
     let say = |sentence: String, remedy: &str| Some((sentence, remedy.to_owned()));
     let longer = "record longer, until both were seen together for at least 120 bins";
+    if trial.bins == 0 {
+        return say(
+            "few-bins: victim, suspect and everything held fixed were seen together too rarely for a regression".to_owned(),
+            longer,
+        );
+    }
     if trial.bins < LEAST_BINS {
         let bins = trial.bins;
         return say(

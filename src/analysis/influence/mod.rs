@@ -25,7 +25,7 @@ use crate::analysis::influence::findings::{
     ClockOffsetOrigin, Influence, InfluenceFindings, LookAlike,
 };
 use crate::analysis::influence::grid::Grid;
-use crate::analysis::influence::ladder::{Circumstances, ruling};
+use crate::analysis::influence::ladder::{Circumstances, is_judged, ruling};
 use crate::analysis::influence::look_alikes::copies::{Copies, copies};
 use crate::analysis::influence::offset::offset;
 use crate::analysis::influence::signal::metrics_of;
@@ -140,7 +140,7 @@ pub(crate) fn charges(scene: &Scene<'_>, studies: &[Study]) -> Vec<Influence> {
         .collect();
     let tested: Vec<usize> = (0..charges.len())
         .filter(|it| charges[*it].trial.p_granger.is_some())
-        .filter(|it| charges[*it].around.refusal.is_none())
+        .filter(|it| is_judged(&charges[*it].trial, &charges[*it].around))
         .collect();
     let p_values: Vec<f64> = tested.iter().filter_map(|it| charges[*it].trial.p_granger).collect();
     let rates = false_discovery_rates(&p_values);

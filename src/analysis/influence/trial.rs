@@ -52,7 +52,7 @@ pub struct Bins {
 /// What one suspect's trial gave; `None` where the data do not carry it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trial {
-    /// Rows of the regression.
+    /// Rows of the regression; 0 where there are too few for one.
     pub bins: u64,
     /// Bursts of the suspect that were seen.
     pub bursts: u64,
@@ -92,7 +92,7 @@ pub struct Trial {
     pub load_correlation: Option<f64>,
     /// Fall of the logarithm of the clock in the suspect's bursts; `None` without the clock.
     pub clock_fall: Option<f64>,
-    /// Median length of the suspect's bursts, in bins; `None` without bursts.
+    /// Mean length of the suspect's bursts, in bins; `None` without bursts.
     pub burst_bins: Option<f64>,
     /// Spread of the times between bursts: the middle half over the median; small for a rhythm; `None` with fewer than four.
     pub rhythm_spread: Option<f64>,
@@ -108,9 +108,9 @@ pub fn trials(bins: &Bins) -> Vec<Trial> {
     let all: Vec<usize> = (0..bins.suspects.len()).collect();
     if all.len() <= MOST_HELD {
         let conditioned = Conditioned::new(bins.panel(&all, &[]), reach);
-        return all
+        return (0..all.len())
             .into_par_iter()
-            .map(|it| trial(bins, it, conditioned.as_ref(), it, reach))
+            .map(|it| trial(bins, (&all, it), conditioned.as_ref(), reach))
             .collect();
     }
     let held = helpers(bins, reach);
@@ -119,7 +119,7 @@ pub fn trials(bins: &Bins) -> Vec<Trial> {
             let mut cast: Vec<usize> = held.iter().copied().filter(|other| *other != it).collect();
             cast.push(it);
             let conditioned = Conditioned::new(bins.panel(&cast, &[]), reach);
-            trial(bins, it, conditioned.as_ref(), cast.len() - 1, reach)
+            trial(bins, (&cast, cast.len() - 1), conditioned.as_ref(), reach)
         })
         .collect()
 }
@@ -181,14 +181,14 @@ pub(crate) fn bursts_of(activity: &[f64]) -> Option<Vec<Option<bool>>> {
     presence(&activity.iter().map(|it| (it / scale).min(1.0)).collect::<Vec<_>>())
 }
 
+/// Tries one of a cast, each of whom is held fixed while another is tried.
 fn trial(
     bins: &Bins,
-    suspect: usize,
+    (cast, place): (&[usize], usize),
     conditioned: Option<&Conditioned<'_>>,
-    place: usize,
     reach: usize,
 ) -> Trial {
-    let activity = &bins.suspects[suspect];
+    let activity = &bins.suspects[cast[place]];
     let on = bursts_of(activity);
     let mut it = Trial { is_dose_plausible: true, ..Trial::default() };
     if let Some(on) = &on {
@@ -211,8 +211,8 @@ fn trial(
             it.take_contrast(&found, activity, on, test.inflation);
         }
         if test.p_value <= WORTH_CONDITIONS {
-            it.try_conditions(bins, suspect, reach);
-            it.try_without_load(bins, suspect, &test, reach);
+            it.try_conditions(bins, (cast, place), reach);
+            it.try_without_load(bins, (cast, place), &test, reach);
             it.clock_fall = bins.clock.first().and_then(|clock| fall(clock, on));
             it.drives_clock = drives(&bins.clock, on, reach);
             it.drives_link = drives(&bins.link, on, reach);
@@ -288,34 +288,39 @@ impl Trial {
     }
 
     /// Repeats the regression with the clock, and with the link, held fixed.
-    fn try_conditions(&mut self, bins: &Bins, suspect: usize, reach: usize) {
-        let others = (0..bins.suspects.len()).filter(|it| *it != suspect);
-        let cast: Vec<usize> = others.take(MOST_HELD).chain([suspect]).collect();
+    ///
+    /// Not where the condition was seen too rarely: fewer rows alone would weaken the evidence.
+    fn try_conditions(&mut self, bins: &Bins, (cast, place): (&[usize], usize), reach: usize) {
+        let least = LEAST_LEFT * self.bins as f64;
         let with = |conditions: &[Vec<f64>]| {
             let held: Vec<&[f64]> = conditions.iter().map(Vec::as_slice).collect();
-            let panel = (!held.is_empty()).then(|| bins.panel(&cast, &held))?;
+            let panel = (!held.is_empty()).then(|| bins.panel(cast, &held))?;
+            let held = Conditioned::new(panel, reach).filter(|it| it.rows() as f64 >= least)?;
             // Nothing left of the suspect beside the condition is no evidence against it.
-            let test = Conditioned::new(panel, reach)?.test(cast.len() - 1);
-            Some(test.map_or(1.0, |it| it.p_value))
+            Some(held.test(place).map_or(1.0, |it| it.p_value))
         };
         self.p_with_clock = with(&bins.clock);
         self.p_with_link = with(&bins.link);
     }
 
     /// Repeats the regression without the load: what the load takes away, a load that is measured badly may not take away wholly.
-    fn try_without_load(&mut self, bins: &Bins, suspect: usize, base: &GrangerTest, reach: usize) {
+    fn try_without_load(
+        &mut self,
+        bins: &Bins,
+        (cast, place): (&[usize], usize),
+        base: &GrangerTest,
+        reach: usize,
+    ) {
         let Some(load) = &bins.load else { return };
-        let others = (0..bins.suspects.len()).filter(|it| *it != suspect);
-        let cast: Vec<usize> = others.take(MOST_HELD).chain([suspect]).collect();
-        let panel = Panel { load: None, ..bins.panel(&cast, &[]) };
-        let without = Conditioned::new(panel, reach).and_then(|it| it.test(cast.len() - 1));
+        let panel = Panel { load: None, ..bins.panel(cast, &[]) };
+        let without = Conditioned::new(panel, reach).and_then(|it| it.test(place));
         // Only a difference beyond the noise of both counts.
         let differs = |it: &GrangerTest| {
             it.long_run - base.long_run > FIRM_DIFFERENCE * it.standard_error && it.long_run > 0.0
         };
         self.left_beside_load =
             without.map(|it| if differs(&it) { base.long_run / it.long_run } else { 1.0 });
-        self.load_correlation = together(&bins.suspects[suspect], load, reach);
+        self.load_correlation = together(&bins.suspects[cast[place]], load, reach);
     }
 }
 

@@ -84,7 +84,7 @@ fn link(conditions: &Conditions, harm: &[f64], grid: &Grid) -> LookAlike {
     };
     if !conditions.is_link_busy() {
         let sentence = format!(
-            "PCIe traffic stayed below {:.1} GB/s, and such a board's link carries {:.0}",
+            "PCIe traffic stayed below {:.1} GB/s, and the link of such a board is taken to carry {:.0}",
             conditions.link_top / 1e9,
             conditions.link_carries / 1e9
         );

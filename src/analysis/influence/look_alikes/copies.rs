@@ -103,7 +103,9 @@ impl Copies {
     fn take_frozen(&mut self, cast: &[Member<'_>], activities: &[Option<Series>]) {
         for (place, series) in activities.iter().enumerate() {
             let is_at_rest = |it: &Series| it.values().iter().all(|it| *it == 0.0 || *it == 1.0);
+            // A process is listed only while it is busy: its silence is the change.
             if let Some(series) = series
+                && !cast[place].has_process()
                 && is_frozen(series)
                 && !is_at_rest(series)
             {
