@@ -1,5 +1,6 @@
 //! What the user may type; types are parsed here and no clap type travels further.
 
+use crate::cli::record_args::RecordArgs;
 use crate::domain::time::{SampleInterval, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ const MOST_THREADS: usize = 1024;
 #[derive(Debug, Parser)]
 #[command(name = "cotenant", version, max_term_width = 100, propagate_version = true)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on"
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on, 5 no GPU or driver"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -25,6 +26,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Make a synthetic recording with a known truth, and its full report: a first look
     Demo(DemoArgs),
+    /// Record the GPUs of this host until interrupted
+    Record(RecordArgs),
     /// Turn foreign logs into one recording
     Import(ImportArgs),
     /// Burst shapes, suitability for sharing and blind spots of a recording or a foreign log
@@ -222,7 +225,7 @@ fn timestamp(text: &str) -> Result<Timestamp, String> {
     Ok(Timestamp::from_micros(instant.as_microsecond()))
 }
 
-fn interval(text: &str) -> Result<SampleInterval, String> {
+pub(crate) fn interval(text: &str) -> Result<SampleInterval, String> {
     let wrong = || format!("`{text}` is no length of time like 100ms or 1s");
     let duration: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
     u64::try_from(duration.as_micros()).ok().and_then(SampleInterval::from_micros).ok_or_else(wrong)

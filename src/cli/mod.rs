@@ -14,6 +14,8 @@ mod one_host;
 mod output;
 mod overwrite;
 mod progress;
+mod record;
+mod record_args;
 mod report;
 mod results;
 mod scenario;
@@ -57,5 +59,6 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),
         Command::Export(it) => export::run(&it),
+        Command::Record(it) => record::run(&it),
     }
 }

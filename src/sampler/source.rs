@@ -416,6 +416,13 @@ pub struct Identity {
     pub is_mig: Option<bool>,
 }
 
+impl Identity {
+    /// A GPU of which only the index is known.
+    pub fn unknown(index: u32) -> Self {
+        Self { gpu: GpuId::from_index(index), index, model: None, bus_id: None, is_mig: None }
+    }
+}
+
 /// A GPU that can be asked; each lives on a thread of its own.
 pub trait GpuSource: Send {
     /// Who it is.

@@ -1,6 +1,8 @@
 //! A recording that takes the place of an old one only once it is whole.
 
 use crate::storage::error::StorageError;
+use crate::storage::journal;
+use crate::storage::lock::{LOCK, Lock};
 use std::path::{Path, PathBuf};
 
 /// A folder beside a recording, into which the next one is written.
@@ -11,6 +13,8 @@ pub(crate) struct Replacement {
     old: PathBuf,
     new: PathBuf,
     retired: PathBuf,
+    /// Nobody writes to what is about to go.
+    _lock: Option<Lock>,
 }
 
 impl Replacement {
@@ -20,9 +24,11 @@ impl Replacement {
     /// Errors: something other than a recording stands there, or beside it under our names.
     pub(crate) fn of(folder: &Path) -> Result<Self, StorageError> {
         let mut old = folder.to_owned();
+        let mut lock = None;
         if folder.exists() {
             old = folder.canonicalize().map_err(io(folder, "opening"))?;
             segments_only(&old)?;
+            lock = Some(Lock::take(&old)?);
         }
         let Some(name) = old.file_name().map(|it| it.to_string_lossy().into_owned()) else {
             let why = "the path ends without a name".to_owned();
@@ -36,7 +42,7 @@ impl Replacement {
         if retired.exists() && old.exists() {
             remove(&retired)?;
         }
-        Ok(Self { old, new, retired })
+        Ok(Self { old, new, retired, _lock: lock })
     }
 
     /// Where the new recording is written.
@@ -88,8 +94,9 @@ fn remove(folder: &Path) -> Result<(), StorageError> {
 fn segments_only(folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let is_segment = |it: &Path| {
         let name = it.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-        name.starts_with("segment-")
-            && (name.ends_with(".parquet") || name.ends_with(".parquet.tmp"))
+        let is_whole = name.starts_with("segment-")
+            && (name.ends_with(".parquet") || name.ends_with(".parquet.tmp"));
+        is_whole || name == LOCK || journal::number_of(it).is_some()
     };
     let mut segments = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(io(folder, "listing"))? {

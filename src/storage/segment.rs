@@ -64,8 +64,13 @@ pub(crate) fn write(
         .map_err(|it| StorageError::Damaged { path: path.to_owned(), why: it.to_string() })?;
     let unfinished = path.with_extension(UNFINISHED);
     let file = File::create(&unfinished).map_err(io("creating"))?;
-    write_groups(BufWriter::new(file), json, subjects)
-        .map_err(|it| StorageError::Damaged { path: unfinished.clone(), why: it.to_string() })?;
+    write_groups(BufWriter::new(file), json, subjects).map_err(|it| match it {
+        PolarsError::IO { error, .. } => {
+            let source = std::io::Error::new(error.kind(), error.to_string());
+            StorageError::Io { path: unfinished.clone(), doing: "writing", source }
+        }
+        other => StorageError::Damaged { path: unfinished.clone(), why: other.to_string() },
+    })?;
     File::open(&unfinished).and_then(|it| it.sync_all()).map_err(io("saving"))?;
     std::fs::rename(&unfinished, path).map_err(io("renaming"))?;
     Ok(footer.outline)
