@@ -88,7 +88,13 @@ pub(crate) enum Message {
     /// Something besides samples.
     Fact(Fact),
     /// A process was seen for the first time.
-    Sighting { gpu: GpuId, process: ProcessKey, instance: Option<MigInstanceId> },
+    Sighting {
+        gpu: GpuId,
+        process: ProcessKey,
+        instance: Option<MigInstanceId>,
+        /// Name that the driver knows, without folders and arguments.
+        name: Option<String>,
+    },
     /// Something that the user should know at once.
     Notice(Notice),
     /// A look at a GPU was made, or so many were missed.

@@ -33,7 +33,7 @@ const FAREWELL_US: i64 = 2_500_000;
 /// Processor time is judged over so many seconds in a row.
 const PATIENCE: u32 = 10;
 /// Stack of a thread; they call the driver and hold little.
-const STACK_BYTES: usize = 512 << 10;
+pub(crate) const STACK_BYTES: usize = 512 << 10;
 /// Name of the tenant that readings about the recorder itself belong to.
 const SELF: &str = "cotenant";
 
@@ -257,8 +257,9 @@ impl Recorder<'_> {
                 self.sink.row(at, &subject, source, &readings)?;
             }
             Message::Fact(fact) => self.sink.fact(fact)?,
-            Message::Sighting { gpu, process, instance } => {
-                let described = self.tenants.describe(&gpu, process);
+            Message::Sighting { gpu, process, instance, name } => {
+                let mut described = self.tenants.describe(&gpu, process);
+                described.name = described.name.or(name);
                 if let (Some(instance), Some(tenant)) = (instance, described.tenant.clone()) {
                     let tenants = vec![tenant];
                     let lives = MigInstance { instance, profile: None, tenants };

@@ -465,6 +465,9 @@ pub trait GpuSource: Send {
     /// Something to wait for events with, on another thread.
     fn events(&mut self) -> Result<Box<dyn EventSource>, Refusal>;
 
+    /// Name of a process as the driver knows it, where `/proc` does not show it.
+    fn process_name(&mut self, pid: u32) -> Option<String>;
+
     /// Whether the driver stays loaded while nobody uses the GPU.
     fn is_persistent(&mut self) -> Result<bool, Refusal>;
 }

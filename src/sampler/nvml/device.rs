@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 /// All links together, in the scope of a field.
 const ALL_LINKS: u32 = u32::MAX;
+/// Bytes of a process's name that are asked for.
+const LONGEST_NAME: usize = 256;
 /// Field values of NVLink count in KiB.
 const KIBIBYTES: u64 = 1024;
 
@@ -306,6 +308,10 @@ impl GpuSource for NvmlGpu {
 
     fn events(&mut self) -> Result<Box<dyn EventSource>, Refusal> {
         Ok(Box::new(NvmlEvents::of(&self.nvml, self.handle)?))
+    }
+
+    fn process_name(&mut self, pid: u32) -> Option<String> {
+        self.nvml.sys_process_name(pid, LONGEST_NAME).ok()
     }
 
     fn is_persistent(&mut self) -> Result<bool, Refusal> {

@@ -140,16 +140,21 @@ impl Watch {
             while self.ending.is_none() && !self.is_over() {
                 self.step();
             }
-            if let Some(events) = events {
-                events.store(true, Ordering::Release);
+            let Some(refusal) = self.ending.take() else {
+                self.drain_rings();
+                self.close_failures();
+                if let Some(it) = events {
+                    it.wait();
+                }
+                return;
+            };
+            if let Some(it) = &events {
+                it.end();
             }
-            let Some(refusal) = self.ending.take() else { break };
             if !self.wait_for_return(refusal) {
                 return;
             }
         }
-        self.drain_rings();
-        self.close_failures();
     }
 
     fn gpu(&self) -> &GpuId {

@@ -65,7 +65,8 @@ impl Watch {
         if seen.is_new {
             let gpu = self.gpu().clone();
             let instance = gpu_instance.and_then(|it| self.layout.instance(&gpu, it));
-            self.tell(Message::Sighting { gpu, process: seen.key, instance });
+            let name = self.source.process_name(pid).and_then(|it| program(&it));
+            self.tell(Message::Sighting { gpu, process: seen.key, instance, name });
         }
         seen.key
     }
@@ -121,5 +122,23 @@ impl Watch {
             }
         }
         self.look_at_layout_soon();
+    }
+}
+
+/// Name of a program without its folder and arguments, which may hold secrets.
+fn program(command: &str) -> Option<String> {
+    let path = command.split_whitespace().next()?;
+    let name = path.rsplit('/').next()?;
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_named_without_folder_and_arguments() {
+        assert_eq!(program("/usr/bin/python3 -m serve --key s3cret"), Some("python3".to_owned()));
+        assert_eq!(program(""), None);
     }
 }

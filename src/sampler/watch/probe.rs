@@ -5,6 +5,7 @@ use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
 use crate::sampler::gauge::{State, Task};
 use crate::sampler::message::{Message, Notice, Origin, blind};
+use crate::sampler::run::STACK_BYTES;
 use crate::sampler::source::{Event, EventSource, Refusal};
 use crate::sampler::watch::{Shared, Watch};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 /// How long one wait for an event lasts, milliseconds.
-const EVENT_WAIT_MS: u32 = 500;
+const EVENT_WAIT_MS: u32 = 200;
 
 impl Watch {
     /// Asks everything once.
@@ -131,7 +132,7 @@ impl Watch {
     }
 
     /// Waits for events on a thread of its own; returns how to end it.
-    pub(super) fn begin_events(&mut self) -> Option<Arc<AtomicBool>> {
+    pub(super) fn begin_events(&mut self) -> Option<Listening> {
         if self.ending.is_some() {
             return None;
         }
@@ -150,8 +151,9 @@ impl Watch {
                     gpu: self.gpu().clone(),
                     label: self.label.clone(),
                 };
-                std::thread::spawn(move || listener.listen(events));
-                Some(is_ended)
+                let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+                let thread = builder.spawn(move || listener.listen(events)).ok()?;
+                Some(Listening { is_ended, thread })
             }
             Err(refusal) => {
                 if refusal.ends_stream() {
@@ -164,6 +166,25 @@ impl Watch {
                 None
             }
         }
+    }
+}
+
+/// A thread that waits for events.
+pub(super) struct Listening {
+    is_ended: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Listening {
+    /// Lets it end by itself.
+    pub(super) fn end(&self) {
+        self.is_ended.store(true, Ordering::Release);
+    }
+
+    /// Ends it and waits, so that the library is shut down before the program ends.
+    pub(super) fn wait(self) {
+        self.end();
+        let _ = self.thread.join();
     }
 }
 
