@@ -1,6 +1,6 @@
 //! What the user may type; types are parsed here and no clap type travels further.
 
-use crate::cli::record_args::RecordArgs;
+use crate::cli::record_args::{DoctorArgs, RecordArgs};
 use crate::domain::time::{SampleInterval, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -26,6 +26,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Make a synthetic recording with a known truth, and its full report: a first look
     Demo(DemoArgs),
+    /// What can be recorded on this host, what not, and the fix for each
+    Doctor(DoctorArgs),
     /// Record the GPUs of this host until interrupted
     Record(RecordArgs),
     /// Turn foreign logs into one recording

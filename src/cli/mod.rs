@@ -6,6 +6,7 @@ mod analyze;
 mod args;
 mod command_line;
 mod demo;
+mod doctor;
 mod error;
 mod export;
 mod import;
@@ -60,5 +61,6 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Demo(it) => demo::run(&it),
         Command::Export(it) => export::run(&it),
         Command::Record(it) => record::run(&it),
+        Command::Doctor(it) => doctor::run(&it),
     }
 }

@@ -44,6 +44,7 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// One line that says how something goes that lasts; shown on a terminal only.
+#[derive(Debug)]
 pub(crate) struct Live {
     bar: ProgressBar,
 }

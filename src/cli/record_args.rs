@@ -2,7 +2,7 @@
 
 use crate::cli::args::interval;
 use crate::domain::time::SampleInterval;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// The driver refreshes nothing faster, and a look costs the more the closer they are.
@@ -37,6 +37,25 @@ pub(crate) struct RecordArgs {
     pub(crate) nvml_library: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) rotation: RotationArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Form of the result
+    #[arg(short, long, value_name = "FORM", value_enum, default_value_t = DoctorForm::Table)]
+    pub(crate) output: DoctorForm,
+    /// The driver's library [default: libnvidia-ml.so.1, where the system finds it]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nvml_library: Option<PathBuf>,
+}
+
+/// Form of the checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorForm {
+    /// Text for people
+    Table,
+    /// JSON; docs/CLI.md describes it
+    Json,
 }
 
 /// How the recording is cut into segments.

@@ -5,11 +5,13 @@
 
 mod births;
 pub mod clock;
+pub mod doctor;
 mod gauge;
 mod layout;
 mod message;
 pub mod nvml;
 mod pulse;
+mod question;
 mod rings;
 mod run;
 mod sieve;

@@ -313,3 +313,64 @@ fn replay_row(frame: &mut &[u8], names: &Names, replayed: &mut Replayed) -> Opti
     replayed.subjects.get_mut(subject)?.add(at, source, &readings);
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ident::GpuId;
+    use crate::domain::outline::Device;
+
+    fn fill(journal: &mut Journal, from: i64, until: i64) {
+        let subject = Subject::device(&GpuId::new("GPU-1"));
+        for at in from..until {
+            let readings = [(Metric::SmActive, 0.5), (Metric::Energy, at as f64)];
+            journal.row(Timestamp::from_micros(at), &subject, SourceId(3), &readings).unwrap();
+        }
+        journal.checkpoint(true).unwrap();
+    }
+
+    #[test]
+    fn a_journal_that_was_cut_anywhere_gives_its_whole_frames_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::begin(folder.path(), 7).unwrap();
+        journal.fact(&Fact::Device(Device::named(GpuId::new("GPU-1")))).unwrap();
+        fill(&mut journal, 0, 10);
+        let first = journal.bytes() as usize;
+        fill(&mut journal, 10, 20);
+        let path = path_of(folder.path(), 7);
+        assert_eq!(number_of(&path), Some(7));
+        let bytes = std::fs::read(&path).unwrap();
+        for cut in 0..=bytes.len() {
+            std::fs::write(&path, &bytes[..cut]).unwrap();
+            let replayed = read(&path).unwrap();
+            let rows = match cut {
+                it if it < first => 0,
+                it if it < bytes.len() => 10,
+                _ => 20,
+            };
+            let found = replayed.subjects.values().map(|it| it.times.len()).sum::<usize>();
+            assert_eq!(found, rows, "cut at {cut}");
+            assert_eq!(replayed.outline.readings, 2 * rows as u64);
+        }
+        let mut torn = bytes.clone();
+        torn[first + 20] ^= 1;
+        std::fs::write(&path, torn).unwrap();
+        assert_eq!(read(&path).unwrap().outline.readings, 20, "a damaged frame is left out");
+        std::fs::write(&path, b"something else").unwrap();
+        assert!(read(&path).is_err());
+    }
+
+    #[test]
+    fn a_full_disk_names_the_file_and_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::begin(folder.path(), 0).unwrap();
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        journal.file = full.expect("a disk that is always full");
+        let subject = Subject::device(&GpuId::new("GPU-1"));
+        let readings = [(Metric::SmActive, 0.5)];
+        journal.row(Timestamp::from_micros(1), &subject, SourceId(0), &readings).unwrap();
+        let error = journal.checkpoint(false).unwrap_err();
+        assert!(error.to_string().ends_with("journal-000000.bin: writing failed"), "{error}");
+        assert!(error.remedy().contains("free some space"), "{}", error.remedy());
+    }
+}

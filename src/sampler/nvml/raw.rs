@@ -17,6 +17,8 @@ const SPARE: usize = 5;
 const GROWTHS: usize = 3;
 /// Entries of the largest ring that is known: process utilisation says 100, some drivers more.
 const RING_ROOM: usize = 128;
+/// Most rows that a buffer has room for: a driver that always wants more is refused.
+const MOST_ROOM: usize = 8192;
 /// `NVML_ERROR_INSUFFICIENT_SIZE`.
 const TOO_SMALL: nvmlReturn_t = 7;
 
@@ -125,6 +127,16 @@ pub(super) fn fields(
     Ok(values.iter().map(answer).collect())
 }
 
+/// Makes a buffer larger that was too small for what the library announced.
+fn grow<T: Clone>(room: &mut Vec<T>, announced: u32, none: T) -> Result<(), Refusal> {
+    let wanted = ((announced as usize).max(room.len()) + SPARE) * 2;
+    if room.len() >= MOST_ROOM {
+        return Err(Refusal::Other(TOO_SMALL));
+    }
+    room.resize(wanted.min(MOST_ROOM), none);
+    Ok(())
+}
+
 /// Adds the samples of a ring, one call for each drain: the buffer is kept.
 pub(super) fn samples(
     nvml: &Nvml,
@@ -153,7 +165,7 @@ pub(super) fn samples(
             )
         );
         if answer == Err(Refusal::Other(TOO_SMALL)) {
-            room.resize(room.len() * 2, none);
+            grow(room, 0, none)?;
             continue;
         }
         answer?;
@@ -214,8 +226,7 @@ fn process_samples_new(
         };
         match call!(nvml, nvmlDeviceGetProcessesUtilizationInfo(device.0, &mut info)) {
             Err(Refusal::Other(TOO_SMALL)) => {
-                let wanted = (info.processSamplesCount as usize).max(room.len()) * 2;
-                room.resize(wanted, none);
+                grow(room, info.processSamplesCount, none)?;
             }
             answer => {
                 answer?;
@@ -256,7 +267,7 @@ fn process_samples_old(
             nvmlDeviceGetProcessUtilization(device.0, room.as_mut_ptr(), &mut length, after_us)
         );
         if answer == Err(Refusal::Other(TOO_SMALL)) {
-            room.resize((length as usize).max(room.len()) * 2, none);
+            grow(room, length, none)?;
             continue;
         }
         answer?;
@@ -319,7 +330,7 @@ pub(super) fn processes(
         // SAFETY: the buffer has as many rows as `length` says.
         let answer = check(unsafe { fill(device.0, &mut length, room.as_mut_ptr()) });
         if answer == Err(Refusal::Other(TOO_SMALL)) {
-            room.resize(((length as usize).max(room.len()) + SPARE) * 2, none);
+            grow(room, length, none)?;
             continue;
         }
         answer?;

@@ -9,6 +9,9 @@ use crate::sampler::message::{Message, Origin};
 use crate::sampler::source::{Part, Question, Refusal, Reply, Ring};
 use crate::sampler::watch::Watch;
 
+/// Two samples of performance counters that are closer than this give no values, microseconds.
+const LEAST_SPACING_US: i64 = 105_000;
+
 impl Watch {
     /// Asks every question among these tasks that is needed; their answers are one row.
     pub(super) fn ask_all(&mut self, due: &[usize]) {
@@ -90,6 +93,28 @@ impl Watch {
 
     /// Means of performance counters since the look before, of the device and of each instance.
     pub(super) fn read_counters(&mut self, place: usize) {
+        self.read_device(place);
+        for number in self.layout.numbers() {
+            if self.ending.is_none() {
+                self.read_instance(place, number);
+            }
+        }
+    }
+
+    /// Whether a part was last read long enough ago; notes that it is read now.
+    fn may_count(&mut self, part: Part) -> bool {
+        let now_us = self.now().monotonic_us;
+        let is_close = self.counted_us.get(&part).is_some_and(|it| now_us - it < LEAST_SPACING_US);
+        if !is_close {
+            self.counted_us.insert(part, now_us);
+        }
+        !is_close
+    }
+
+    fn read_device(&mut self, place: usize) {
+        if !self.may_count(Part::Whole) {
+            return;
+        }
         let mut replies = Vec::new();
         let (answer, _, after) = self.call(place, |it| it.counters(Part::Whole, &mut replies));
         self.settle(place, &answer, after);
@@ -111,17 +136,15 @@ impl Watch {
             notes.into_iter().for_each(|it| self.tell(it));
             self.tell_row(after.stamp(), Origin::Counters, readings);
         }
-        for number in self.layout.numbers() {
-            if self.ending.is_none() {
-                self.read_instance(place, number);
-            }
-        }
     }
 
     fn read_instance(&mut self, place: usize, number: u32) {
         let Some(instance) = self.layout.instance(self.gpu(), number) else { return };
         let subject = Subject::MigInstance { instance };
         let part = Part::Instance(number);
+        if !self.may_count(part) {
+            return;
+        }
         let mut replies = Vec::new();
         let (answer, _, after) = self.call(place, |it| it.counters(part, &mut replies));
         match answer {

@@ -40,7 +40,7 @@ impl Watch {
         let cursor = self.rings.entry(ring).or_default();
         let drained = cursor.drain(samples, now.monotonic_us, |it| (it.stamp_us, ()));
         self.tell_lost(&drained, ring.metric(), now);
-        if drained.fresh.is_empty() {
+        if drained.fresh.is_empty() && !self.is_over() {
             self.ask_instead(ring);
         }
         drained.fresh.iter().for_each(|it| self.tell_sample(ring.metric(), it, now));
