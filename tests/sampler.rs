@@ -712,8 +712,7 @@ fn one_recorder_at_a_time_and_a_signal_ends_it_cleanly() {
 #[test]
 fn old_segments_go_and_each_that_stays_can_be_read_alone() {
     let root = tempfile::tempdir().expect("a folder");
-    let arguments =
-        ["--interval", "20ms", "--rotate-size", "64KB", "--keep", "2", "--duration", "6s"];
+    let arguments = ["--rotate-age", "1s", "--keep", "2", "--duration", "6s"];
     let output = endless(root.path(), &arguments).wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let entries = std::fs::read_dir(root.path().join("r")).expect("a recording").flatten();

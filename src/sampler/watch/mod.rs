@@ -22,7 +22,7 @@ use crate::sampler::pulse::Pulse;
 use crate::sampler::rings::Cursor;
 use crate::sampler::sieve::Sieve;
 use crate::sampler::source::{
-    GpuHost, GpuSource, Identity, ListedProcess, Pace, Part, ProcessList, Question, Refusal, Ring,
+    GpuHost, GpuSource, Identity, ListedProcess, Pace, Part, ProcessList, Refusal, Ring,
 };
 use crate::sampler::stamps::Stamps;
 use crate::sampler::watch::own::Own;
