@@ -49,7 +49,7 @@ impl Cursor {
         samples.dedup_by(|a, b| key(a) == key(b));
         let oldest = samples.first().map(|it| key(it).0);
         let is_late = self.drained_us.is_some_and(|it| now_us - it > WRAPS_US);
-        let before = std::mem::replace(&mut self.drained_us, Some(now_us));
+        let before = self.drained_us.replace(now_us);
         let lost = match (oldest, before) {
             (Some(oldest), Some(_)) if is_late && self.last_seen_us > 0 => {
                 Some((self.last_seen_us, oldest))

@@ -11,7 +11,7 @@ use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
 use crate::storage::error::StorageError;
 use crate::storage::rows::Rows;
-use crate::storage::segment;
+use crate::storage::segment::{self, Effort};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -245,7 +245,7 @@ pub(crate) fn fold_journals(folder: &Path) -> Result<bool, StorageError> {
         if !segment.exists() {
             let mut replayed = read(&path)?;
             if !replayed.subjects.is_empty() {
-                segment::write(&segment, replayed.outline, &mut replayed.subjects)?;
+                segment::write(&segment, replayed.outline, &mut replayed.subjects, Effort::Light)?;
                 has_segments = true;
             }
         }

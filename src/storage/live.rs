@@ -9,7 +9,7 @@ use crate::domain::time::Timestamp;
 use crate::storage::error::StorageError;
 use crate::storage::journal::{Journal, fold_journals};
 use crate::storage::lock::Lock;
-use crate::storage::segment;
+use crate::storage::segment::{self, Effort};
 use crate::storage::writer::{Mode, RecordingWriter, sink_error};
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ impl LiveWriter {
             true => RecordingWriter::open_locked(folder)?,
             false => RecordingWriter::begin(folder),
         };
-        let writer = writer.with_segment_readings(u64::MAX);
+        let writer = writer.with_segment_readings(u64::MAX).with_effort(Effort::Light);
         let journal = Journal::begin(folder, writer.next_segment())?;
         Ok(Self {
             folder: folder.to_owned(),

@@ -13,8 +13,6 @@ pub(crate) struct Replacement {
     old: PathBuf,
     new: PathBuf,
     retired: PathBuf,
-    /// Nobody writes to what is about to go.
-    _lock: Option<Lock>,
 }
 
 impl Replacement {
@@ -24,11 +22,11 @@ impl Replacement {
     /// Errors: something other than a recording stands there, or beside it under our names.
     pub(crate) fn of(folder: &Path) -> Result<Self, StorageError> {
         let mut old = folder.to_owned();
-        let mut lock = None;
         if folder.exists() {
             old = folder.canonicalize().map_err(io(folder, "opening"))?;
             segments_only(&old)?;
-            lock = Some(Lock::take(&old)?);
+            // Nobody may be writing to what is about to go.
+            drop(Lock::take(&old)?);
         }
         let Some(name) = old.file_name().map(|it| it.to_string_lossy().into_owned()) else {
             let why = "the path ends without a name".to_owned();
@@ -42,7 +40,7 @@ impl Replacement {
         if retired.exists() && old.exists() {
             remove(&retired)?;
         }
-        Ok(Self { old, new, retired, _lock: lock })
+        Ok(Self { old, new, retired })
     }
 
     /// Where the new recording is written.

@@ -12,7 +12,7 @@ use crate::storage::lock::Lock;
 use crate::storage::reader::StoredRecording;
 use crate::storage::replacement::Replacement;
 use crate::storage::rows::Rows;
-use crate::storage::segment;
+use crate::storage::segment::{self, Effort};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,7 @@ pub struct RecordingWriter {
     held: u64,
     segment_readings: u64,
     last_subjects: Vec<Subject>,
+    effort: Effort,
     _lock: Option<Lock>,
 }
 
@@ -81,6 +82,7 @@ impl RecordingWriter {
             held: 0,
             segment_readings: SEGMENT_READINGS,
             last_subjects: Vec::new(),
+            effort: Effort::Thorough,
             _lock: None,
         }
     }
@@ -91,6 +93,12 @@ impl RecordingWriter {
         let next_segment = present.next_segment_number();
         let written = present.outline().clone();
         Ok(Self { next_segment, written, ..Self::begin(folder) })
+    }
+
+    /// Compresses so hard.
+    pub(crate) fn with_effort(mut self, effort: Effort) -> Self {
+        self.effort = effort;
+        self
     }
 
     /// Number of the segment that is written next.
@@ -132,7 +140,8 @@ impl RecordingWriter {
         })?;
         let path = segment::path_of(&self.folder, self.next_segment);
         let mut subjects = std::mem::take(&mut self.subjects);
-        let outline = segment::write(&path, std::mem::take(&mut self.pending), &mut subjects)?;
+        let outline =
+            segment::write(&path, std::mem::take(&mut self.pending), &mut subjects, self.effort)?;
         self.last_subjects.clone_from(&outline.subjects);
         self.written.merge(outline);
         self.next_segment += 1;

@@ -184,6 +184,15 @@ impl NvmlGpu {
         replies.push(Reply { metric, count: percent.map(Count::Narrow) });
     }
 
+    /// Questions of several calls, of which each may fail by itself.
+    fn several(&self, question: Question, replies: &mut Vec<Reply>) {
+        match question {
+            Question::Clocks => self.clocks(replies),
+            Question::Violations => self.violations(replies),
+            _ => self.pcie_throughput(replies),
+        }
+    }
+
     fn utilization(&self, replies: &mut Vec<Reply>) -> Result<(), Refusal> {
         let both = self.device().utilization_rates().map_err(of_wrapper)?;
         replies.push(Reply { metric: Metric::GpuUtilization, count: Ok(Count::Narrow(both.gpu)) });
@@ -229,11 +238,13 @@ impl GpuSource for NvmlGpu {
             Question::Utilization => return self.utilization(replies),
             Question::Fields => return self.fields(replies),
             Question::MemoryUsed | Question::Memory => return self.memory(question, replies),
-            Question::Clocks => return Ok(self.clocks(replies)),
-            Question::Violations => return Ok(self.violations(replies)),
-            Question::PcieThroughput => return Ok(self.pcie_throughput(replies)),
+            Question::Clocks | Question::Violations | Question::PcieThroughput => {
+                self.several(question, replies);
+                return Ok(());
+            }
             Question::Encoder | Question::Decoder | Question::Jpeg | Question::Ofa => {
-                return Ok(self.engine(question, replies));
+                self.engine(question, replies);
+                return Ok(());
             }
             Question::ThrottleReasons => Reply {
                 metric: Metric::ThrottleReasons,

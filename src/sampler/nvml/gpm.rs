@@ -10,6 +10,7 @@ use nvml_wrapper_sys::bindings::{
     nvmlGpmSupport_t,
 };
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// Shares of time come in percent, rates in MiB/s.
@@ -98,12 +99,14 @@ impl Gpm {
         if !self.is_supported(nvml, device)? {
             return Err(Refusal::NotSupported);
         }
-        if !self.pairs.contains_key(&part) {
-            let pair =
-                Pair { last: Sample::new(nvml)?, next: Sample::new(nvml)?, is_seeded: false };
-            self.pairs.insert(part, pair);
-        }
-        let Some(pair) = self.pairs.get_mut(&part) else { return Err(Refusal::NotFound) };
+        let pair = match self.pairs.entry(part) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Pair {
+                last: Sample::new(nvml)?,
+                next: Sample::new(nvml)?,
+                is_seeded: false,
+            }),
+        };
         if let Err(refusal) = pair.next.take(device, part) {
             pair.is_seeded = false;
             return Err(refusal);
