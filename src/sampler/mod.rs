@@ -1,7 +1,7 @@
 //! Live GPUs to rows and facts.
 //!
-//! Floor 2. [`run`] watches every GPU on a thread of its own and puts what it sees into a `Sink`;
-//! it knows nothing about NVML, which [`nvml`] hides behind [`source::GpuSource`].
+//! Floor 2. `run` watches every GPU on a thread of its own and puts what it sees into a `Sink`;
+//! it knows nothing about NVML, which `nvml` hides behind `source::GpuSource`.
 
 mod births;
 pub mod clock;
