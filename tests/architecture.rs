@@ -12,11 +12,12 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("stats", &[]),
     ("import", &["domain"]),
+    ("sampler", &["domain"]),
     ("storage", &["domain"]),
     ("analysis", &["domain", "stats"]),
     ("recommender", &["domain", "analysis"]),
     ("report", &["domain", "analysis", "recommender"]),
-    ("cli", &["domain", "import", "storage", "analysis", "recommender", "report"]),
+    ("cli", &["domain", "import", "sampler", "storage", "analysis", "recommender", "report"]),
 ];
 
 /// Which modules may name a foreign crate; a part of a path stands for all below it.
@@ -32,6 +33,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("jiff", &["import", "report", "cli"]),
     ("maud", &["report::render::html"]),
     ("nalgebra", &["stats"]),
+    ("nvml_wrapper", &["sampler::nvml"]),
+    ("nvml_wrapper_sys", &["sampler::nvml"]),
     ("plotters", &["report::plot"]),
     ("png", &["report::plot"]),
     ("polars", &["storage"]),
@@ -40,6 +43,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("rand_chacha", &["stats"]),
     ("rayon", &["analysis", "cli"]),
     ("realfft", &["stats"]),
+    ("rustix", &["sampler"]),
     (
         "serde",
         &[
@@ -53,9 +57,10 @@ const DOORS: &[(&str, &[&str])] = &[
         ],
     ),
     ("serde_json", &["storage", "report::render", "cli"]),
+    ("signal_hook", &["cli::record"]),
     ("statrs", &["stats"]),
     ("tempfile", &["cli"]),
-    ("thiserror", &["import", "storage", "recommender", "report::plot"]),
+    ("thiserror", &["import", "sampler::nvml", "storage", "recommender", "report::plot"]),
     ("toml", &["import::mapping", "recommender::policy"]),
     ("unicode_width", &["report"]),
     ("zstd", &["import::text::decompress"]),
@@ -69,7 +74,7 @@ const WORLD: &[(&str, &[&str], &str)] = &[
     ("std::env", &["cli"], "take the value as an argument; only the command line reads it"),
     (
         "std::fs",
-        &["storage", "cli"],
+        &["sampler", "storage", "cli"],
         "take a reader, or return bytes; the command line opens files",
     ),
     ("File::", &["storage", "cli"], "take a reader, or return bytes; the command line opens files"),
@@ -77,10 +82,10 @@ const WORLD: &[(&str, &[&str], &str)] = &[
     ("Instant::now", &["cli::progress"], "results depend on the recording only"),
     (
         "std::thread",
-        &["cli::progress", "analysis"],
+        &["cli::progress", "analysis", "sampler"],
         "work in parallel in `analysis` only, where results keep their order",
     ),
-    ("std::process", &["cli"], "return an error; `main` ends the process"),
+    ("std::process", &["cli", "storage::lock"], "return an error; `main` ends the process"),
     ("std::net", &[], "nothing here talks to a network"),
     ("stdout()", &["cli::output", "cli::export"], "return bytes; `cli::output` writes them"),
     ("stderr()", &["cli::output", "cli::progress"], "return an error, or use `cli::output`"),
@@ -310,7 +315,7 @@ fn every_dependency_has_a_door_and_a_decision() {
 }
 
 #[test]
-fn only_the_command_line_and_storage_touch_the_outer_world() {
+fn only_the_command_line_storage_and_the_sampler_touch_the_outer_world() {
     refuse(over_sources(|source| match source.is_test || source.module == "main" {
         true => Vec::new(),
         false => touches_the_world(&source.module, &source.code),

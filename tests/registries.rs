@@ -23,6 +23,7 @@ use cotenant::import::IMPORTERS;
 use cotenant::import::mapping::PRESETS;
 use cotenant::recommender::policy::Policy;
 use cotenant::report::sections::SECTIONS;
+use cotenant::sampler::doctor::CHECKS;
 use cotenant::storage::{Mode, RecordingWriter};
 use cotenant_scenario::SCENARIOS;
 use serde_json::Value;
@@ -232,7 +233,8 @@ fn the_page_of_metrics_is_printed_from_the_table() {
 
 #[test]
 fn every_list_has_unique_names_in_kebab_case() {
-    let lists: [(&str, Vec<&str>); 4] = [
+    let lists: [(&str, Vec<&str>); 5] = [
+        ("CHECKS", CHECKS.to_vec()),
         ("IMPORTERS", IMPORTERS.iter().map(|it| it.id()).collect()),
         ("PRESETS", PRESETS.iter().map(|it| it.0).collect()),
         ("SECTIONS", SECTIONS.iter().map(|it| it.id()).collect()),
@@ -280,6 +282,7 @@ fn the_page_of_the_command_line_explains_every_format_preset_threshold_and_scena
         (IMPORTERS.iter().map(|it| it.id()))
             .chain(PRESETS.iter().map(|it| it.0))
             .chain(SCENARIOS.iter().map(|it| it.0))
+            .chain(CHECKS.iter().copied())
             .chain(thresholds.iter().map(|it| it.key)),
     );
     let text = doc("CLI.md");

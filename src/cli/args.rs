@@ -2,6 +2,7 @@
 
 use crate::cli::diagnose_args::DiagnoseArgs;
 use crate::cli::moment::{Moment, timestamp};
+use crate::cli::record_args::{DoctorArgs, RecordArgs};
 use crate::domain::time::{SampleInterval, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ const MOST_THREADS: usize = 1024;
 #[derive(Debug, Parser)]
 #[command(name = "cotenant", version, max_term_width = 100, propagate_version = true)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on"
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on, 5 no GPU or driver"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -27,6 +28,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Make a synthetic recording with a known truth, and its full report: a first look
     Demo(DemoArgs),
+    /// What can be recorded on this host, what not, and the fix for each
+    Doctor(DoctorArgs),
+    /// Record the GPUs of this host until interrupted
+    Record(RecordArgs),
     /// Turn foreign logs into one recording
     Import(ImportArgs),
     /// Burst shapes, suitability, influences and blind spots of a recording or a foreign log
@@ -227,7 +232,7 @@ pub(crate) enum FailOn {
     Likely,
 }
 
-fn interval(text: &str) -> Result<SampleInterval, String> {
+pub(crate) fn interval(text: &str) -> Result<SampleInterval, String> {
     let wrong = || format!("`{text}` is no length of time like 100ms or 1s");
     let duration: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
     u64::try_from(duration.as_micros()).ok().and_then(SampleInterval::from_micros).ok_or_else(wrong)

@@ -1,6 +1,8 @@
 //! Errors as the user sees them: what happened, why, what to do now, and the exit code.
 
+use crate::domain::sink::SinkError;
 use crate::import::error::ImportError;
+use crate::sampler::nvml::OpenError;
 use crate::storage::error::StorageError;
 
 /// Exit code: something failed.
@@ -11,6 +13,8 @@ pub(crate) const WRONG_USAGE: u8 = 2;
 pub(crate) const NOT_ENOUGH_DATA: u8 = 3;
 /// Exit code: findings at or above `--fail-on`.
 pub(crate) const FINDINGS: u8 = 4;
+/// Exit code: no GPU or driver.
+pub(crate) const NO_GPU: u8 = 5;
 
 /// What the user is told when a command cannot do its work.
 #[derive(Debug)]
@@ -53,6 +57,11 @@ impl CliError {
         Self { exit_code: NOT_ENOUGH_DATA, ..Self::usage(message, remedy) }
     }
 
+    /// There is no GPU or no driver to record from.
+    pub(crate) fn no_gpu(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { exit_code: NO_GPU, ..Self::usage(message, remedy) }
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -83,7 +92,9 @@ fn causes_of(error: &dyn std::error::Error) -> Vec<String> {
 impl From<StorageError> for CliError {
     fn from(error: StorageError) -> Self {
         let exit_code = match error {
-            StorageError::Exists { .. } | StorageError::NotARecording { .. } => WRONG_USAGE,
+            StorageError::Exists { .. }
+            | StorageError::InUse { .. }
+            | StorageError::NotARecording { .. } => WRONG_USAGE,
             StorageError::Io { .. }
             | StorageError::TooNew { .. }
             | StorageError::Damaged { .. } => FAILED,
@@ -94,6 +105,18 @@ impl From<StorageError> for CliError {
             remedy: Some(error.remedy().to_owned()),
             exit_code,
         }
+    }
+}
+
+impl From<SinkError> for CliError {
+    fn from(error: SinkError) -> Self {
+        Self { exit_code: FAILED, ..Self::usage(error.message, error.remedy) }
+    }
+}
+
+impl From<OpenError> for CliError {
+    fn from(error: OpenError) -> Self {
+        Self::no_gpu(error.to_string(), error.remedy())
     }
 }
 

@@ -9,6 +9,7 @@ mod demo;
 mod diagnose;
 mod diagnose_args;
 mod diagnose_forms;
+mod doctor;
 mod error;
 mod experiment_file;
 mod export;
@@ -19,6 +20,8 @@ mod one_host;
 mod output;
 mod overwrite;
 mod progress;
+mod record;
+mod record_args;
 mod report;
 mod results;
 mod scenario;
@@ -65,5 +68,7 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),
         Command::Export(it) => export::run(&it),
+        Command::Record(it) => record::run(&it),
+        Command::Doctor(it) => doctor::run(&it),
     }
 }

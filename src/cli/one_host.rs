@@ -23,7 +23,7 @@ struct Spoken {
     source: SourceId,
     first: Timestamp,
     last: Timestamp,
-    metrics: u64,
+    metrics: u128,
 }
 
 impl Spoken {
@@ -83,8 +83,8 @@ impl<'a> OneHost<'a> {
     }
 }
 
-fn bit(metric: Metric) -> u64 {
-    1_u64.checked_shl(metric as u32).unwrap_or(0)
+fn bit(metric: Metric) -> u128 {
+    1_u128.checked_shl(metric as u32).unwrap_or(0)
 }
 
 impl Sink for OneHost<'_> {

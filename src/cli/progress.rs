@@ -43,6 +43,38 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// One line that says how something goes that lasts; shown on a terminal only.
+#[derive(Debug)]
+pub(crate) struct Live {
+    bar: ProgressBar,
+}
+
+impl Live {
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+            bar.set_style(style);
+        }
+        Self { bar }
+    }
+
+    /// Replaces the line.
+    pub(crate) fn say(&self, text: String) {
+        self.bar.set_message(text);
+        self.bar.tick();
+    }
+
+    /// Takes the line away while something else is printed.
+    pub(crate) fn aside(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+
+    /// Takes the line away.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// A spinner for work without a known size, shown once it takes long.
 pub(crate) fn during<T>(message: &'static str, work: impl FnOnce() -> T) -> T {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());

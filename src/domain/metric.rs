@@ -66,6 +66,15 @@ pub enum Metric {
     QueueDepth,
     RequestsRunning,
     KvCacheUsed,
+    RemappedRows,
+    ObserverInterval,
+    ObserverMissedTicks,
+    ObserverCallMean,
+    ObserverCallLongest,
+    ObserverDriverTime,
+    ObserverDropped,
+    ObserverCpu,
+    ObserverMemory,
 }
 
 /// Unit of a metric; values are kept in it everywhere.

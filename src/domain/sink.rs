@@ -57,4 +57,9 @@ pub trait Sink {
 
     /// Takes a fact.
     fn fact(&mut self, fact: Fact) -> Result<(), SinkError>;
+
+    /// Makes what was taken so far safe from a crash, where the sink can.
+    fn checkpoint(&mut self) -> Result<(), SinkError> {
+        Ok(())
+    }
 }

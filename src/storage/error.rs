@@ -21,6 +21,14 @@ pub enum StorageError {
         /// The place.
         path: PathBuf,
     },
+    /// Somebody else writes to the recording.
+    #[error("{path}: is being written by another program (pid {pid})")]
+    InUse {
+        /// The recording.
+        path: PathBuf,
+        /// Process id of the other, as its lock file says.
+        pid: String,
+    },
     /// The place holds no recording.
     #[error("{path}: is not a cotenant recording: {why}")]
     NotARecording {
@@ -53,8 +61,15 @@ impl StorageError {
     /// What the user can do about it; printed after `help:`.
     pub fn remedy(&self) -> &'static str {
         match self {
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+                "free some space, or bound the recording with --rotate-size and --keep; what was recorded so far stays readable"
+            }
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::QuotaExceeded => {
+                "raise the quota, or bound the recording with --rotate-size and --keep; what was recorded so far stays readable"
+            }
             Self::Io { .. } => "check the path, its permissions and the free space",
             Self::Exists { .. } => "choose another name with -o, or overwrite it with --force",
+            Self::InUse { .. } => "end the other program, or choose another folder with -o",
             Self::NotARecording { .. } => {
                 "give a folder that `cotenant import` wrote, or a foreign log"
             }

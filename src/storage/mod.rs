@@ -4,12 +4,16 @@
 
 pub mod error;
 mod frame;
+mod journal;
+mod live;
+mod lock;
 mod reader;
 mod replacement;
 mod rows;
 mod segment;
 mod writer;
 
+pub use live::{LiveWriter, Rotation};
 pub use reader::{Selection, StoredRecording};
 pub use writer::{Mode, RecordingWriter};
 

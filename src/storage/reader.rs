@@ -8,12 +8,17 @@ use crate::domain::recording::Recording;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::storage::error::StorageError;
 use crate::storage::frame;
+use crate::storage::journal;
 use crate::storage::rows::Rows;
+use crate::storage::segment;
 use crate::storage::segment::{FOOTER_KEY, Footer, IndexEntry, SCHEMA_VERSION};
 use polars::prelude::{FileMetadataRef, ParquetReader, SerReader};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+
+/// How often a recording is opened anew when its recorder changes it meanwhile.
+const RETRIES: u32 = 5;
 
 /// Which part of a recording to read; everything by default.
 #[derive(Debug, Clone, Default)]
@@ -53,16 +58,36 @@ pub struct StoredRecording {
     path: PathBuf,
     outline: Outline,
     segments: Vec<Segment>,
+    /// What stands in journals: a recording under way, or one that a crash ended.
+    journals: Vec<BTreeMap<Subject, Rows>>,
 }
 
 impl StoredRecording {
     /// Opens a folder of segments, or one segment, and reads the footers only.
     ///
-    /// A damaged segment among whole ones becomes a blind spot.
+    /// A damaged segment among whole ones becomes a blind spot. What a recorder has not made a
+    /// segment of yet is read from its journal.
     /// Errors: no segment can be read, or one was written by a later version.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
-        let mut opened =
-            Self { path: path.to_owned(), outline: Outline::default(), segments: Vec::new() };
+        for _ in 0..RETRIES {
+            match Self::open_once(path) {
+                // A recorder made a segment of its journal while we looked.
+                Err(StorageError::Io { path: gone, source, .. })
+                    if source.kind() == std::io::ErrorKind::NotFound
+                        && journal::number_of(&gone).is_some() => {}
+                answer => return answer,
+            }
+        }
+        Self::open_once(path)
+    }
+
+    fn open_once(path: &Path) -> Result<Self, StorageError> {
+        let mut opened = Self {
+            path: path.to_owned(),
+            outline: Outline::default(),
+            segments: Vec::new(),
+            journals: Vec::new(),
+        };
         let mut damaged = None;
         for file in segment_files(path)? {
             match read_footer(&file) {
@@ -77,7 +102,18 @@ impl StoredRecording {
                 }
             }
         }
-        match (opened.segments.is_empty(), damaged) {
+        for file in journal_files(path)? {
+            match journal::read(&file) {
+                Ok(replayed) if replayed.subjects.is_empty() => {}
+                Ok(replayed) => {
+                    opened.outline.merge(replayed.outline);
+                    opened.journals.push(replayed.subjects);
+                }
+                Err(error @ StorageError::Io { .. }) => return Err(error),
+                Err(error) => opened.outline.blind_spots.push(damage(&error)),
+            }
+        }
+        match (opened.segments.is_empty() && opened.journals.is_empty(), damaged) {
             (false, _) => Ok(opened),
             (true, Some(error)) => Err(error),
             (true, None) => Err(StorageError::NotARecording {
@@ -100,7 +136,9 @@ impl StoredRecording {
     /// Every metric that has a column in some segment.
     pub fn metrics(&self) -> std::collections::BTreeSet<Metric> {
         let names = self.segments.iter().flat_map(|it| it.metadata.schema_descr.columns());
-        names.filter_map(|it| Metric::from_key(&it.path_in_schema[0])).collect()
+        let in_segments = names.filter_map(|it| Metric::from_key(&it.path_in_schema[0]));
+        let in_journals = self.journals.iter().flat_map(BTreeMap::values);
+        in_segments.chain(in_journals.flat_map(|it| it.columns.keys().copied())).collect()
     }
 
     /// Number of the first segment that does not exist yet; damaged ones count.
@@ -126,6 +164,16 @@ impl StoredRecording {
                 }
                 if let Some(rows) = subjects.get_mut(&entry.subject) {
                     segment.append(entry, selection, rows)?;
+                }
+            }
+        }
+        for (subject, held) in self.journals.iter().flatten() {
+            if selection.takes(subject) {
+                if !subjects.contains_key(subject) {
+                    subjects.insert(subject.clone(), Rows::default());
+                }
+                if let Some(rows) = subjects.get_mut(subject) {
+                    rows.append(held, selection.span, selection.metrics.as_deref());
                 }
             }
         }
@@ -183,6 +231,24 @@ fn segment_files(path: &Path) -> Result<Vec<PathBuf>, StorageError> {
         let file = entry.map_err(io("listing"))?.path();
         let name = file.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
         if name.starts_with("segment-") && name.ends_with(".parquet") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Journals that no segment has replaced.
+fn journal_files(path: &Path) -> Result<Vec<PathBuf>, StorageError> {
+    if path.is_file() {
+        return Ok(Vec::new());
+    }
+    let io = |source| StorageError::Io { path: path.to_owned(), doing: "listing", source };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(io)? {
+        let file = entry.map_err(io)?.path();
+        let number = journal::number_of(&file);
+        if number.is_some_and(|it| !segment::path_of(path, it).exists()) {
             files.push(file);
         }
     }

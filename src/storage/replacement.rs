@@ -1,6 +1,8 @@
 //! A recording that takes the place of an old one only once it is whole.
 
 use crate::storage::error::StorageError;
+use crate::storage::journal;
+use crate::storage::lock::{LOCK, Lock};
 use std::path::{Path, PathBuf};
 
 /// A folder beside a recording, into which the next one is written.
@@ -23,6 +25,8 @@ impl Replacement {
         if folder.exists() {
             old = folder.canonicalize().map_err(io(folder, "opening"))?;
             segments_only(&old)?;
+            // Nobody may be writing to what is about to go.
+            drop(Lock::take(&old)?);
         }
         let Some(name) = old.file_name().map(|it| it.to_string_lossy().into_owned()) else {
             let why = "the path ends without a name".to_owned();
@@ -88,8 +92,9 @@ fn remove(folder: &Path) -> Result<(), StorageError> {
 fn segments_only(folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let is_segment = |it: &Path| {
         let name = it.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-        name.starts_with("segment-")
-            && (name.ends_with(".parquet") || name.ends_with(".parquet.tmp"))
+        let is_whole = name.starts_with("segment-")
+            && (name.ends_with(".parquet") || name.ends_with(".parquet.tmp"));
+        is_whole || name == LOCK || journal::number_of(it).is_some()
     };
     let mut segments = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(io(folder, "listing"))? {

@@ -38,6 +38,30 @@ impl Rows {
         }
     }
 
+    /// Adds the rows of another that lie in the span, with these metrics only.
+    pub(crate) fn append(
+        &mut self,
+        other: &Rows,
+        span: Option<TimeSpan>,
+        metrics: Option<&[Metric]>,
+    ) {
+        for (row, time) in other.times.iter().enumerate() {
+            let at = Timestamp::from_micros(*time);
+            if span.is_some_and(|it| !it.contains(at)) {
+                continue;
+            }
+            let is_wanted = |it: &Metric| metrics.is_none_or(|all| all.contains(it));
+            let readings: Vec<(Metric, f64)> = other
+                .columns
+                .iter()
+                .filter(|it| is_wanted(it.0))
+                .filter_map(|(metric, column)| Some((*metric, *column.get(row)?)))
+                .collect();
+            let source = other.sources.get(row).copied().unwrap_or_default();
+            self.add(at, u16::try_from(source).unwrap_or_default(), &readings);
+        }
+    }
+
     /// Makes every column as long as the stamps.
     pub(crate) fn pad(&mut self) {
         let rows = self.times.len();

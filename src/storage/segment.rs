@@ -20,8 +20,23 @@ pub(crate) const SCHEMA_VERSION: u32 = 1;
 pub(crate) const FOOTER_KEY: &str = "cotenant";
 /// Rows of one subject that share a row group at most.
 const ROW_GROUP_ROWS: usize = 262_144;
-/// Effort of the compressor: three times the time of level 3, a tenth less space.
-const ZSTD_LEVEL: i32 = 9;
+/// How hard the compressor works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Level 3: little memory and time, for a recorder beside the work of others.
+    Light,
+    /// Level 9: three times the time of level 3, a tenth less space.
+    Thorough,
+}
+
+impl Effort {
+    fn level(self) -> i32 {
+        match self {
+            Self::Light => 3,
+            Self::Thorough => 9,
+        }
+    }
+}
 /// Ending of a segment that is being written.
 const UNFINISHED: &str = "parquet.tmp";
 
@@ -53,6 +68,7 @@ pub(crate) fn write(
     path: &Path,
     mut outline: Outline,
     subjects: &mut BTreeMap<Subject, Rows>,
+    effort: Effort,
 ) -> Result<Outline, StorageError> {
     let io = |doing| move |source| StorageError::Io { path: path.to_owned(), doing, source };
     let index = index_of(subjects);
@@ -64,8 +80,13 @@ pub(crate) fn write(
         .map_err(|it| StorageError::Damaged { path: path.to_owned(), why: it.to_string() })?;
     let unfinished = path.with_extension(UNFINISHED);
     let file = File::create(&unfinished).map_err(io("creating"))?;
-    write_groups(BufWriter::new(file), json, subjects)
-        .map_err(|it| StorageError::Damaged { path: unfinished.clone(), why: it.to_string() })?;
+    write_groups(BufWriter::new(file), json, subjects, effort).map_err(|it| match it {
+        PolarsError::IO { error, .. } => {
+            let source = std::io::Error::new(error.kind(), error.to_string());
+            StorageError::Io { path: unfinished.clone(), doing: "writing", source }
+        }
+        other => StorageError::Damaged { path: unfinished.clone(), why: other.to_string() },
+    })?;
     File::open(&unfinished).and_then(|it| it.sync_all()).map_err(io("saving"))?;
     std::fs::rename(&unfinished, path).map_err(io("renaming"))?;
     Ok(footer.outline)
@@ -89,11 +110,12 @@ fn write_groups(
     file: BufWriter<File>,
     footer: String,
     subjects: &BTreeMap<Subject, Rows>,
+    effort: Effort,
 ) -> Result<(), PolarsError> {
     let columns = Columns::needed(subjects.iter());
     let metadata = KeyValueMetadata::from_static(vec![(FOOTER_KEY.to_owned(), footer)]);
     let writer = ParquetWriter::new(file)
-        .with_compression(ParquetCompression::Zstd(Some(ZstdLevel::try_new(ZSTD_LEVEL)?)))
+        .with_compression(ParquetCompression::Zstd(Some(ZstdLevel::try_new(effort.level())?)))
         .with_key_value_metadata(Some(metadata));
     let mut batches = writer.batched(&columns.schema())?;
     for (subject, rows) in subjects {

@@ -7,10 +7,12 @@ use crate::domain::sink::{Fact, Sink, SinkError};
 use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
 use crate::storage::error::StorageError;
+use crate::storage::journal::fold_journals;
+use crate::storage::lock::Lock;
 use crate::storage::reader::StoredRecording;
 use crate::storage::replacement::Replacement;
 use crate::storage::rows::Rows;
-use crate::storage::segment;
+use crate::storage::segment::{self, Effort};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +44,9 @@ pub struct RecordingWriter {
     subjects: BTreeMap<Subject, Rows>,
     held: u64,
     segment_readings: u64,
+    last_subjects: Vec<Subject>,
+    effort: Effort,
+    _lock: Option<Lock>,
 }
 
 impl RecordingWriter {
@@ -49,29 +54,66 @@ impl RecordingWriter {
     ///
     /// Errors: the place is taken (see [`Mode`]).
     pub fn open(folder: &Path, mode: Mode) -> Result<Self, StorageError> {
-        let mut written = Outline::default();
-        let mut next_segment = 0;
-        let mut replacement = None;
         match mode {
-            Mode::Replace => replacement = Some(Replacement::of(folder)?),
-            _ if !folder.exists() => {}
-            Mode::Create => return Err(StorageError::Exists { path: folder.to_owned() }),
+            Mode::Replace => {
+                let replacement = Replacement::of(folder)?;
+                let begun = Self::begin(replacement.folder());
+                Ok(Self { replacement: Some(replacement), ..begun })
+            }
+            _ if !folder.exists() => Ok(Self::begin(folder)),
+            Mode::Create => Err(StorageError::Exists { path: folder.to_owned() }),
             Mode::Append => {
-                let present = StoredRecording::open(folder)?;
-                next_segment = present.next_segment_number();
-                written = present.outline().clone();
+                let lock = Lock::take(folder)?;
+                fold_journals(folder)?;
+                Ok(Self { _lock: Some(lock), ..Self::open_locked(folder)? })
             }
         }
-        Ok(Self {
-            folder: replacement.as_ref().map_or(folder, Replacement::folder).to_owned(),
-            replacement,
-            next_segment,
-            written,
+    }
+
+    /// Begins a recording in a folder that holds none.
+    pub(crate) fn begin(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            replacement: None,
+            next_segment: 0,
+            written: Outline::default(),
             pending: Outline::default(),
             subjects: BTreeMap::new(),
             held: 0,
             segment_readings: SEGMENT_READINGS,
-        })
+            last_subjects: Vec::new(),
+            effort: Effort::Thorough,
+            _lock: None,
+        }
+    }
+
+    /// Goes on with a recording that the caller has locked.
+    pub(crate) fn open_locked(folder: &Path) -> Result<Self, StorageError> {
+        let present = StoredRecording::open(folder)?;
+        let next_segment = present.next_segment_number();
+        let written = present.outline().clone();
+        Ok(Self { next_segment, written, ..Self::begin(folder) })
+    }
+
+    /// Compresses so hard.
+    pub(crate) fn with_effort(mut self, effort: Effort) -> Self {
+        self.effort = effort;
+        self
+    }
+
+    /// Number of the segment that is written next.
+    pub(crate) fn next_segment(&self) -> usize {
+        self.next_segment
+    }
+
+    /// Subjects of the segment that was written last.
+    pub(crate) fn last_subjects(&self) -> &[Subject] {
+        &self.last_subjects
+    }
+
+    /// Takes in a fact.
+    pub(crate) fn learn(&mut self, fact: Fact) {
+        self.pending.learn(fact);
     }
 
     /// Writes a segment whenever this many readings are held; for tests and small machines.
@@ -98,7 +140,9 @@ impl RecordingWriter {
         })?;
         let path = segment::path_of(&self.folder, self.next_segment);
         let mut subjects = std::mem::take(&mut self.subjects);
-        let outline = segment::write(&path, std::mem::take(&mut self.pending), &mut subjects)?;
+        let outline =
+            segment::write(&path, std::mem::take(&mut self.pending), &mut subjects, self.effort)?;
+        self.last_subjects.clone_from(&outline.subjects);
         self.written.merge(outline);
         self.next_segment += 1;
         self.held = 0;
@@ -134,10 +178,7 @@ impl Sink for RecordingWriter {
         }
         self.held += readings.len() as u64;
         if self.held >= self.segment_readings {
-            self.flush().map_err(|it| SinkError {
-                message: crate::storage::writer::chain(&it),
-                remedy: it.remedy().to_owned(),
-            })?;
+            self.flush().map_err(|it| sink_error(&it))?;
         }
         Ok(())
     }
@@ -146,6 +187,11 @@ impl Sink for RecordingWriter {
         self.pending.learn(fact);
         Ok(())
     }
+}
+
+/// The error as a sink tells it.
+pub(crate) fn sink_error(error: &StorageError) -> SinkError {
+    SinkError { message: chain(error), remedy: error.remedy().to_owned() }
 }
 
 /// An error with its causes on one line.

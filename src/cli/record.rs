@@ -1,0 +1,160 @@
+//! `cotenant record`: the GPUs of this host into a recording, until somebody ends it.
+
+use crate::cli::error::CliError;
+use crate::cli::output;
+use crate::cli::progress::Live;
+use crate::cli::record_args::RecordArgs;
+use crate::domain::units::{MemoryBytes, Seconds};
+use crate::sampler::clock::{Clock, HostClock};
+use crate::sampler::nvml::Library;
+use crate::sampler::source::{GpuHost, Identity};
+use crate::sampler::tenants::ProgramNames;
+use crate::sampler::{Audience, Notice, Plan, Status};
+use crate::storage::{LiveWriter, Mode, Rotation};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where the system tells about processes.
+const PROC: &str = "/proc";
+
+pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
+    let library = Library::open(arguments.nvml_library.as_deref())?;
+    let gpus = chosen(&library, &arguments.gpu)?;
+    let is_over = ends_on_signals()?;
+    let mode = if arguments.append { Mode::Append } else { Mode::Create };
+    let mut writer = LiveWriter::open(&arguments.output, mode, rotation(arguments))?;
+    let plan = Plan {
+        gpus,
+        unreachable: library.unreachable.iter().map(|it| (it.index, it.refusal)).collect(),
+        interval_us: arguments.interval.as_micros(),
+        duration_us: arguments.duration.and_then(|it| i64::try_from(it.as_micros()).ok()),
+        budget: arguments.budget,
+        first_source: writer.next_source(),
+        proc: PathBuf::from(PROC),
+        host_name: host_name(),
+    };
+    let place = arguments.output.display();
+    output::info(&format!(
+        "recording {} every {} into {place}; Ctrl-C ends it",
+        counted(plan.gpus.len(), "GPU"),
+        Seconds(arguments.interval.as_seconds()),
+    ));
+    let mut screen = Screen { live: Live::new(), is_over };
+    let clock: Arc<dyn Clock> = Arc::new(HostClock);
+    let host: Arc<dyn GpuHost> = Arc::new(library);
+    let mut tenants = ProgramNames::below(Path::new(PROC));
+    let outcome = crate::sampler::run(&host, &clock, &plan, &mut tenants, &mut writer, &mut screen);
+    screen.live.end();
+    let status = outcome?;
+    let outline = writer.finish()?;
+    output::info(&format!(
+        "wrote {place}: {} readings about {} in {}, {} missed; next: cotenant report {place}",
+        outline.readings,
+        counted(outline.subjects.len(), "subject"),
+        Seconds(status.seconds),
+        counted(usize::try_from(status.missed).unwrap_or(usize::MAX), "look"),
+    ));
+    if status.looks == 0 {
+        let remedy = "`cotenant doctor` says what is wrong with each GPU";
+        return Err(CliError::no_gpu("no GPU could be looked at", remedy));
+    }
+    Ok(0)
+}
+
+fn rotation(arguments: &RecordArgs) -> Rotation {
+    let rotation = &arguments.rotation;
+    Rotation {
+        bytes: rotation.rotate_size,
+        age_us: i64::try_from(rotation.rotate_age.as_micros()).unwrap_or(i64::MAX),
+        keep: rotation.keep.map(|it| usize::try_from(it).unwrap_or(usize::MAX)),
+    }
+}
+
+/// The GPUs that the user asked for; all when none was named.
+fn chosen(library: &Library, names: &[String]) -> Result<Vec<Identity>, CliError> {
+    if library.gpus.is_empty() && library.unreachable.is_empty() {
+        return Err(CliError::no_gpu(
+            "the driver knows no GPU on this host",
+            "see what `nvidia-smi -L` and `lspci` say, or analyse a recording made elsewhere",
+        ));
+    }
+    if names.is_empty() {
+        return Ok(library.gpus.clone());
+    }
+    let mut gpus: Vec<Identity> = Vec::new();
+    for name in names {
+        let is_meant = |it: &&Identity| {
+            it.gpu.as_str() == name || name.parse().is_ok_and(|index: u32| it.index == index)
+        };
+        let Some(found) = library.gpus.iter().find(is_meant) else {
+            let known: Vec<String> =
+                library.gpus.iter().map(|it| format!("{} ({})", it.index, it.gpu)).collect();
+            return Err(CliError::usage(
+                format!("no GPU is called `{name}`"),
+                format!("GPUs of this host: {}", known.join(", ")),
+            ));
+        };
+        if !gpus.contains(found) {
+            gpus.push(found.clone());
+        }
+    }
+    Ok(gpus)
+}
+
+/// A flag that is raised by what ends a program politely.
+fn ends_on_signals() -> Result<Arc<AtomicBool>, CliError> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // The second signal ends the program at once, for whoever cannot wait.
+        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&is_over))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&is_over)))
+            .map_err(|it| CliError::failed("cannot listen to signals", &it))?;
+    }
+    Ok(is_over)
+}
+
+fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string(Path::new(PROC).join("sys/kernel/hostname")).ok()?;
+    Some(name.trim().to_owned()).filter(|it| !it.is_empty())
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
+/// The terminal as the audience of a recording.
+struct Screen {
+    live: Live,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Audience for Screen {
+    fn notice(&mut self, notice: &Notice) {
+        self.live.aside(|| match notice.is_warning {
+            true => output::warning(&notice.text),
+            false => output::info(&notice.text),
+        });
+    }
+
+    fn status(&mut self, status: &Status) {
+        let memory =
+            status.memory_bytes.map_or("?".to_owned(), |it| MemoryBytes::new(it).to_string());
+        self.live.say(format!(
+            "{}: {}, {} readings, {} missed, {:.1} % of a core, {memory}",
+            Seconds(status.seconds),
+            counted(status.gpus, "GPU"),
+            status.readings,
+            counted(usize::try_from(status.missed).unwrap_or(usize::MAX), "look"),
+            100.0 * status.cpu_ratio,
+        ));
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+}

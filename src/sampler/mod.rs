@@ -1,0 +1,25 @@
+//! Live GPUs to rows and facts.
+//!
+//! Floor 2. `run` watches every GPU on a thread of its own and puts what it sees into a `Sink`;
+//! it knows nothing about NVML, which `nvml` hides behind `source::GpuSource`.
+
+mod births;
+pub mod clock;
+pub mod doctor;
+mod gauge;
+mod layout;
+mod message;
+pub mod nvml;
+mod pulse;
+mod question;
+mod rings;
+mod run;
+mod sieve;
+
+pub mod source;
+mod stamps;
+pub mod tenants;
+mod watch;
+
+pub use message::Notice;
+pub use run::{Audience, Plan, Status, run};

@@ -1,0 +1,379 @@
+//! A recording under way: starts a thread for each GPU, writes what they tell, and looks after them.
+
+use crate::domain::blind_spot::BlindSpotKind;
+use crate::domain::ident::{Subject, TenantId};
+use crate::domain::metric::Metric;
+use crate::domain::outline::MigInstance;
+use crate::domain::sink::{Fact, Sink, SinkError};
+use crate::domain::source::SourceId;
+use crate::domain::time::TimeSpan;
+use crate::sampler::clock::{Clock, Moment, own_cpu_us};
+use crate::sampler::gauge::LEAST_COUNTERS_US;
+use crate::sampler::message::{Message, Notice, Origin, blind, sources};
+use crate::sampler::pulse::Pulse;
+use crate::sampler::source::{GpuHost, Identity, Refusal};
+use crate::sampler::tenants::Tenants;
+use crate::sampler::watch::{HANG_US, Shared, Watch, label};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Messages that may wait to be written: a disk that is slow for seconds holds nobody up.
+const QUEUE: usize = 8192;
+/// How long the writer waits for a message.
+const WAIT: Duration = Duration::from_millis(50);
+/// How often what was taken is made safe; with the drain of rings less than a second is lost.
+const CHECKPOINT_US: i64 = 300_000;
+/// How often the status is told.
+const STATUS_US: i64 = 1_000_000;
+/// How long the threads may take to end.
+const FAREWELL_US: i64 = 2_500_000;
+/// Processor time is judged over so many seconds in a row.
+const PATIENCE: u32 = 10;
+/// Stack of a thread; they call the driver and hold little.
+pub(crate) const STACK_BYTES: usize = 512 << 10;
+/// Name of the tenant that readings about the recorder itself belong to.
+const SELF: &str = "cotenant";
+
+/// What to record, and how.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// GPUs to watch.
+    pub gpus: Vec<Identity>,
+    /// GPUs that are there but cannot be opened: index, and why not.
+    pub unreachable: Vec<(u32, Refusal)>,
+    /// Time between two looks, microseconds.
+    pub interval_us: u64,
+    /// How long, microseconds; `None` means until somebody ends it.
+    pub duration_us: Option<i64>,
+    /// Share of time of one core, and of the driver, that watching may take.
+    pub budget: f64,
+    /// Number of the first source.
+    pub first_source: SourceId,
+    /// The folder `/proc`, or a copy of it in tests.
+    pub proc: PathBuf,
+    /// Name of the host.
+    pub host_name: Option<String>,
+}
+
+/// How the recording goes.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Status {
+    /// Time since it began, seconds.
+    pub seconds: f64,
+    /// GPUs that are seen.
+    pub gpus: usize,
+    /// Readings taken.
+    pub readings: u64,
+    /// Looks at GPUs.
+    pub looks: u64,
+    /// Looks that came too late and were left out.
+    pub missed: u64,
+    /// Own processor time over time passed; 1 is one core.
+    pub cpu_ratio: f64,
+    /// Own memory, bytes; `None` where the system does not tell.
+    pub memory_bytes: Option<u64>,
+}
+
+/// Who is told how it goes, and says when it is over.
+pub trait Audience {
+    /// Something that the user should know at once.
+    fn notice(&mut self, notice: &Notice);
+    /// Once a second.
+    fn status(&mut self, status: &Status);
+    /// Whether to end.
+    fn is_over(&mut self) -> bool;
+}
+
+/// A GPU's thread as the writer sees it.
+struct Thread {
+    identity: Identity,
+    pulse: Arc<Pulse>,
+    is_ended: bool,
+    /// Since when it hangs, once that has been told.
+    hangs: Option<(Moment, &'static str)>,
+}
+
+/// Records until the plan's end or the audience's word.
+///
+/// Errors: the sink cannot take what is seen; what it took before stays.
+pub fn run(
+    host: &Arc<dyn GpuHost>,
+    clock: &Arc<dyn Clock>,
+    plan: &Plan,
+    tenants: &mut dyn Tenants,
+    sink: &mut dyn Sink,
+    audience: &mut dyn Audience,
+) -> Result<Status, SinkError> {
+    let shared = Arc::new(Shared {
+        host: Arc::clone(host),
+        clock: Arc::clone(clock),
+        is_over: AtomicBool::new(false),
+        interval_us: plan.interval_us,
+        budget: plan.budget / plan.gpus.len().max(1) as f64,
+        proc: plan.proc.clone(),
+        host_name: plan.host_name.clone(),
+        driver: host.driver(),
+    });
+    let (sender, messages) = sync_channel(QUEUE);
+    let counters_us = plan.interval_us.max(LEAST_COUNTERS_US);
+    for source in sources(plan.first_source, plan.interval_us, counters_us) {
+        sink.fact(Fact::Source(source))?;
+    }
+    for (index, refusal) in &plan.unreachable {
+        let identity = Identity::unknown(*index);
+        tell_closed(&sender, &identity, *refusal);
+    }
+    let threads = start(&shared, plan, &sender);
+    drop(sender);
+    let now = clock.now();
+    let mut recorder = Recorder {
+        shared: Arc::clone(&shared),
+        plan,
+        tenants,
+        sink,
+        audience,
+        threads,
+        began: now,
+        status: Status::default(),
+        checkpoint_us: now.monotonic_us,
+        told: (now.monotonic_us, own_cpu_us()),
+        over_budget: 0,
+    };
+    let outcome = recorder.record(&messages);
+    shared.is_over.store(true, Ordering::Release);
+    outcome
+}
+
+/// Starts a thread for each GPU; their looks are spread over the interval.
+fn start(shared: &Arc<Shared>, plan: &Plan, sender: &SyncSender<Message>) -> Vec<Thread> {
+    let begin_us = shared.clock.now().monotonic_us;
+    let count = plan.gpus.len().max(1) as u64;
+    let mut threads = Vec::new();
+    for (place, identity) in plan.gpus.iter().enumerate() {
+        let pulse = Arc::new(Pulse::new());
+        let offset_us = plan.interval_us * place as u64 / count;
+        let start_us = begin_us + i64::try_from(offset_us).unwrap_or(0);
+        let thread = Thread {
+            identity: identity.clone(),
+            pulse: Arc::clone(&pulse),
+            is_ended: false,
+            hangs: None,
+        };
+        let (shared, sender, identity) = (Arc::clone(shared), sender.clone(), identity.clone());
+        let work = move || {
+            pulse.enter_function("nvmlDeviceGetHandleByUUID", shared.clock.now().monotonic_us);
+            let source = shared.host.open(&identity);
+            pulse.leave();
+            match source {
+                Ok(source) => Watch::new(&shared, sender.clone(), &pulse, source, start_us).run(),
+                Err(refusal) => tell_closed(&sender, &identity, refusal),
+            }
+            let _ = sender.send(Message::Ended(place));
+        };
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let is_ended = builder.name(format!("gpu {place}")).spawn(work).is_err();
+        threads.push(Thread { is_ended, ..thread });
+    }
+    threads
+}
+
+fn tell_closed(sender: &SyncSender<Message>, identity: &Identity, refusal: Refusal) {
+    let detail = format!("{}: cannot be opened: {refusal}", label(identity));
+    let subject = Subject::device(&identity.gpu);
+    let _ = sender.send(Notice::warning(detail.clone()));
+    let kind = BlindSpotKind::NotReported;
+    let _ = sender.send(blind(kind, subject, None, None, detail, refusal.remedy()));
+}
+
+struct Recorder<'a> {
+    shared: Arc<Shared>,
+    plan: &'a Plan,
+    tenants: &'a mut dyn Tenants,
+    sink: &'a mut dyn Sink,
+    audience: &'a mut dyn Audience,
+    threads: Vec<Thread>,
+    began: Moment,
+    status: Status,
+    checkpoint_us: i64,
+    /// When the status was last told, and the processor time until then.
+    told: (i64, i64),
+    over_budget: u32,
+}
+
+impl Recorder<'_> {
+    fn record(&mut self, messages: &Receiver<Message>) -> Result<Status, SinkError> {
+        let mut ending_us = None;
+        loop {
+            self.take_waiting(messages)?;
+            let now = self.shared.clock.now();
+            self.look_after(now);
+            if now.monotonic_us - self.checkpoint_us >= CHECKPOINT_US {
+                self.checkpoint_us = now.monotonic_us;
+                self.sink.checkpoint()?;
+            }
+            if now.monotonic_us - self.told.0 >= STATUS_US {
+                self.tell_status(now)?;
+            }
+            let is_timed_out = ending_us.is_some_and(|it| now.monotonic_us - it > FAREWELL_US);
+            if is_timed_out || self.threads.iter().all(|it| it.is_ended) {
+                break;
+            }
+            if ending_us.is_none() && self.is_over(now) {
+                self.shared.is_over.store(true, Ordering::Release);
+                ending_us = Some(now.monotonic_us);
+            }
+        }
+        self.take_waiting(messages)?;
+        self.close_hanging()?;
+        let now = self.shared.clock.now();
+        self.status.seconds = seconds(now.monotonic_us - self.began.monotonic_us);
+        self.sink.checkpoint()?;
+        Ok(self.status)
+    }
+
+    fn is_over(&mut self, now: Moment) -> bool {
+        let passed_us = now.monotonic_us - self.began.monotonic_us;
+        self.audience.is_over() || self.plan.duration_us.is_some_and(|it| passed_us >= it)
+    }
+
+    /// Waits for a message, and takes all that are there.
+    fn take_waiting(&mut self, messages: &Receiver<Message>) -> Result<(), SinkError> {
+        let Ok(first) = messages.recv_timeout(WAIT) else { return Ok(()) };
+        self.take(first)?;
+        for message in messages.try_iter().take(QUEUE) {
+            self.take(message)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, message: Message) -> Result<(), SinkError> {
+        match message {
+            Message::Row { at, subject, origin, readings } => {
+                self.status.readings += readings.len() as u64;
+                let source = origin.source(self.plan.first_source);
+                self.sink.row(at, &subject, source, &readings)?;
+            }
+            Message::Fact(fact) => self.sink.fact(fact)?,
+            Message::Sighting { gpu, process, instance, name } => {
+                let mut described = self.tenants.describe(&gpu, process);
+                described.name = described.name.or(name);
+                if let (Some(instance), Some(tenant)) = (instance, described.tenant.clone()) {
+                    let tenants = vec![tenant];
+                    let lives = MigInstance { instance, profile: None, tenants };
+                    self.sink.fact(Fact::MigInstance(lives))?;
+                }
+                self.sink.fact(Fact::Process(described))?;
+            }
+            Message::Notice(notice) => self.audience.notice(&notice),
+            Message::Looked { missed } => {
+                self.status.looks += 1;
+                self.status.missed += missed;
+            }
+            Message::Ended(place) => {
+                if let Some(thread) = self.threads.get_mut(place) {
+                    thread.is_ended = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says when a GPU's thread hangs inside the driver; the others go on.
+    fn look_after(&mut self, now: Moment) {
+        for thread in &mut self.threads {
+            let inside = thread.pulse.inside();
+            let hanging = inside.filter(|it| now.monotonic_us - it.0 > HANG_US);
+            match (hanging, thread.hangs) {
+                (Some((since_us, function)), None) => {
+                    let for_us = now.monotonic_us - since_us;
+                    let since = Moment { realtime_us: now.realtime_us - for_us, ..now };
+                    thread.hangs = Some((since, function));
+                    let text = format!(
+                        "{}: {function} has not answered for {:.0} s; the other GPUs go on",
+                        label(&thread.identity),
+                        seconds(for_us)
+                    );
+                    self.audience.notice(&Notice { text, is_warning: true });
+                }
+                (None, Some(_)) => thread.hangs = None,
+                _ => {}
+            }
+        }
+        let is_seen = |it: &&Thread| !it.is_ended && it.hangs.is_none();
+        self.status.gpus = self.threads.iter().filter(is_seen).count();
+    }
+
+    /// A GPU that hangs to the end leaves a gap.
+    fn close_hanging(&mut self) -> Result<(), SinkError> {
+        let now = self.shared.clock.now();
+        for thread in &self.threads {
+            let Some((since, function)) = thread.hangs else { continue };
+            let detail = format!("{}: {function} hung to the end", label(&thread.identity));
+            let subject = Subject::device(&thread.identity.gpu);
+            let span = TimeSpan::new(since.stamp(), now.stamp());
+            let remedy = "see what `dmesg` says about the GPU";
+            let message = blind(BlindSpotKind::Gap, subject, None, span, detail, remedy);
+            if let Message::Fact(fact) = message {
+                self.sink.fact(fact)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_status(&mut self, now: Moment) -> Result<(), SinkError> {
+        let cpu_us = own_cpu_us();
+        let passed_us = (now.monotonic_us - self.told.0).max(1);
+        self.status.cpu_ratio = (cpu_us - self.told.1) as f64 / passed_us as f64;
+        self.status.memory_bytes = own_memory(&self.plan.proc);
+        self.status.seconds = seconds(now.monotonic_us - self.began.monotonic_us);
+        self.told = (now.monotonic_us, cpu_us);
+        let subject = Subject::Tenant { gpu: None, tenant: TenantId::new(SELF) };
+        let mut readings = vec![(Metric::ObserverCpu, self.status.cpu_ratio)];
+        readings.extend(self.status.memory_bytes.map(|it| (Metric::ObserverMemory, it as f64)));
+        let source = Origin::Own.source(self.plan.first_source);
+        self.sink.row(now.stamp(), &subject, source, &readings)?;
+        self.keep_budget()?;
+        self.audience.status(&self.status);
+        Ok(())
+    }
+
+    /// Says once when watching takes more of a core than it may.
+    fn keep_budget(&mut self) -> Result<(), SinkError> {
+        let is_over = self.status.cpu_ratio > self.plan.budget;
+        self.over_budget = match is_over {
+            true => self.over_budget.saturating_add(1),
+            false if self.over_budget < PATIENCE => 0,
+            false => self.over_budget,
+        };
+        if self.over_budget != PATIENCE || !is_over {
+            return Ok(());
+        }
+        let detail = format!(
+            "recording takes {:.1} % of one core, more than the budget of {:.1} %",
+            100.0 * self.status.cpu_ratio,
+            100.0 * self.plan.budget
+        );
+        let remedy = "choose a longer --interval, fewer GPUs with --gpu, or raise --budget";
+        let text = format!("{detail}; {remedy}");
+        self.audience.notice(&Notice { text, is_warning: true });
+        let subject = Subject::Tenant { gpu: None, tenant: TenantId::new(SELF) };
+        match blind(BlindSpotKind::TooCoarse, subject, None, None, detail, remedy) {
+            Message::Fact(fact) => self.sink.fact(fact),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn seconds(us: i64) -> f64 {
+    us as f64 / 1e6
+}
+
+/// Memory of this program, by the second number of `statm`, in pages.
+fn own_memory(proc: &std::path::Path) -> Option<u64> {
+    let statm = std::fs::read_to_string(proc.join("self/statm")).ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}

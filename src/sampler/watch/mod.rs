@@ -1,0 +1,378 @@
+//! One GPU, watched on a thread of its own until the recording ends.
+
+mod ask;
+mod comeback;
+mod drain;
+mod own;
+mod people;
+mod probe;
+
+use crate::domain::blind_spot::BlindSpotKind;
+use crate::domain::ident::{GpuId, Subject};
+use crate::domain::metric::Metric;
+use crate::domain::outline::Device;
+use crate::domain::sink::Fact;
+use crate::domain::time::{TimeSpan, Timestamp};
+use crate::sampler::births::Births;
+use crate::sampler::clock::{Clock, Jump, Moment, jump};
+use crate::sampler::gauge::{Gauge, State, Task, gauges};
+use crate::sampler::layout::Layout;
+use crate::sampler::message::{Message, Notice, Origin, blind};
+use crate::sampler::pulse::Pulse;
+use crate::sampler::rings::Cursor;
+use crate::sampler::sieve::Sieve;
+use crate::sampler::source::{
+    GpuHost, GpuSource, Identity, ListedProcess, Pace, Part, ProcessList, Refusal, Ring,
+};
+use crate::sampler::stamps::Stamps;
+use crate::sampler::watch::own::Own;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+
+/// A call that takes longer than this has hung, microseconds.
+pub(crate) const HANG_US: i64 = 2_000_000;
+/// How often a thread that waits looks whether the recording is over.
+const LOOK_UP_US: i64 = 100_000;
+/// Gaps of one GPU that are told one by one; a GPU that fails on and off must not fill the recording.
+const MOST_GAPS: u32 = 200;
+
+/// What the threads of all GPUs share.
+pub(crate) struct Shared {
+    pub(crate) host: Arc<dyn GpuHost>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) is_over: AtomicBool,
+    pub(crate) interval_us: u64,
+    /// Share of time that calls about one GPU may take.
+    pub(crate) budget: f64,
+    pub(crate) proc: PathBuf,
+    pub(crate) host_name: Option<String>,
+    pub(crate) driver: Option<String>,
+}
+
+/// One GPU under watch.
+pub(crate) struct Watch {
+    shared: Arc<Shared>,
+    messages: SyncSender<Message>,
+    pulse: Arc<Pulse>,
+    /// Set by the thread that waits for events.
+    layout_changed: Arc<AtomicBool>,
+    identity: Identity,
+    label: String,
+    subject: Subject,
+    source: Box<dyn GpuSource>,
+    gauges: Vec<Gauge>,
+    /// Fields of the batch that are refused, and need a question of their own.
+    field_refusals: BTreeMap<Metric, Refusal>,
+    /// What each list held when it was last read.
+    lists: BTreeMap<ProcessList, Vec<ListedProcess>>,
+    sieve: Sieve,
+    parts: BTreeMap<Part, Sieve>,
+    /// When counters of each part were last read, monotonic.
+    counted_us: BTreeMap<Part, i64>,
+    stamps: Stamps,
+    rings: BTreeMap<Ring, Cursor>,
+    processes: Cursor,
+    births: Births,
+    layout: Layout,
+    own: Own,
+    began: Timestamp,
+    last: Moment,
+    gaps: u32,
+    /// Why nothing more can be asked.
+    ending: Option<Refusal>,
+}
+
+/// What a GPU is called in messages: `GPU 0 (GPU-1a2b3c4d…)`.
+pub(crate) fn label(identity: &Identity) -> String {
+    let id = identity.gpu.as_str();
+    match id.char_indices().nth(12) {
+        Some((end, _)) => format!("GPU {} ({}…)", identity.index, &id[..end]),
+        None => format!("GPU {}", identity.index),
+    }
+}
+
+impl Watch {
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        messages: SyncSender<Message>,
+        pulse: &Arc<Pulse>,
+        source: Box<dyn GpuSource>,
+        start_us: i64,
+    ) -> Self {
+        let identity = source.identity().clone();
+        let now = shared.clock.now();
+        Self {
+            label: label(&identity),
+            subject: Subject::device(&identity.gpu),
+            gauges: gauges(shared.interval_us, start_us),
+            births: Births::below(&shared.proc),
+            shared: Arc::clone(shared),
+            messages,
+            pulse: Arc::clone(pulse),
+            layout_changed: Arc::new(AtomicBool::new(false)),
+            identity,
+            source,
+            field_refusals: BTreeMap::new(),
+            lists: BTreeMap::new(),
+            sieve: Sieve::default(),
+            parts: BTreeMap::new(),
+            counted_us: BTreeMap::new(),
+            stamps: Stamps::default(),
+            rings: BTreeMap::new(),
+            processes: Cursor::default(),
+            layout: Layout::default(),
+            own: Own::new(now),
+            began: now.stamp(),
+            last: now,
+            gaps: 0,
+            ending: None,
+        }
+    }
+
+    /// Watches until the recording is over; through losses of the GPU and its returns.
+    pub(crate) fn run(mut self) {
+        loop {
+            self.introduce();
+            self.probe();
+            let events = self.begin_events();
+            while self.ending.is_none() && !self.is_over() {
+                self.step();
+            }
+            let Some(refusal) = self.ending.take() else {
+                self.drain_rings();
+                self.close_failures();
+                if let Some(it) = events {
+                    it.wait();
+                }
+                return;
+            };
+            if let Some(it) = &events {
+                it.end();
+            }
+            if !self.wait_for_return(refusal) {
+                return;
+            }
+        }
+    }
+
+    fn gpu(&self) -> &GpuId {
+        &self.identity.gpu
+    }
+
+    fn now(&self) -> Moment {
+        self.shared.clock.now()
+    }
+
+    fn is_over(&self) -> bool {
+        self.shared.is_over.load(Ordering::Acquire)
+    }
+
+    /// A writer that is gone ends the recording, so a message to nobody is no error.
+    fn tell(&self, message: Message) {
+        let _ = self.messages.send(message);
+    }
+
+    fn tell_row(&self, at: Timestamp, origin: Origin, readings: Vec<(Metric, f64)>) {
+        if !readings.is_empty() {
+            self.tell(Message::Row { at, subject: self.subject.clone(), origin, readings });
+        }
+    }
+
+    fn introduce(&self) {
+        self.tell(Message::Fact(Fact::Device(Device {
+            gpu: self.identity.gpu.clone(),
+            index: Some(self.identity.index),
+            bus_id: self.identity.bus_id.clone(),
+            model: self.identity.model.clone(),
+            host: self.shared.host_name.clone(),
+            driver: self.shared.driver.clone(),
+            is_mig: self.identity.is_mig,
+        })));
+    }
+
+    /// Waits for the next task, and does all that are due.
+    fn step(&mut self) {
+        let next_us = self.gauges.iter().filter(|it| is_asked(it)).map(|it| it.due_us).min();
+        let now_us = self.now().monotonic_us;
+        self.shared.clock.sleep_until(next_us.unwrap_or(now_us + LOOK_UP_US));
+        self.check_clocks();
+        if self.layout_changed.swap(false, Ordering::AcqRel) {
+            self.look_anew();
+        }
+        for pace in [Pace::Fast, Pace::Counters, Pace::Drain, Pace::Slow] {
+            let now_us = self.now().monotonic_us;
+            let is_due = |it: &Gauge| it.pace == pace && is_asked(it) && it.due_us <= now_us;
+            let due: Vec<usize> =
+                (0..self.gauges.len()).filter(|it| is_due(&self.gauges[*it])).collect();
+            if !due.is_empty() && self.ending.is_none() {
+                self.tick(pace, &due, now_us);
+            }
+        }
+        self.own_rows();
+    }
+
+    fn tick(&mut self, pace: Pace, due: &[usize], now_us: i64) {
+        let mut missed = 0;
+        for place in due {
+            missed = missed.max(self.gauges[*place].advance(now_us));
+        }
+        if pace == Pace::Fast {
+            self.own.looked(self.now(), missed);
+            self.tell(Message::Looked { missed });
+        }
+        self.ask_all(due);
+        for place in due {
+            match self.gauges[*place].task {
+                Task::Ask(_) => {}
+                Task::Ring(ring) => self.drain_ring(*place, ring),
+                Task::ProcessRing => self.drain_processes(*place),
+                Task::Instances => self.look_at_layout(*place),
+                Task::Counters => self.read_counters(*place),
+                Task::List(_) => {}
+            }
+        }
+        self.list_processes(due);
+    }
+
+    /// Calls the driver, with the watchdog looking on; a call that hung and came back is a gap.
+    fn call<T>(
+        &mut self,
+        place: usize,
+        ask: impl FnOnce(&mut dyn GpuSource) -> Result<T, Refusal>,
+    ) -> (Result<T, Refusal>, Moment, Moment) {
+        let task = self.gauges[place].task;
+        let before = self.now();
+        self.pulse.enter(task, before.monotonic_us);
+        let answer = ask(self.source.as_mut());
+        self.pulse.leave();
+        let after = self.now();
+        let took_us = after.monotonic_us - before.monotonic_us;
+        self.own.called(took_us);
+        if took_us > HANG_US {
+            let detail = format!(
+                "{}: {} hung for {:.1} s, and nothing else was seen meanwhile",
+                self.label,
+                task.function(),
+                took_us as f64 / 1e6
+            );
+            self.tell(Notice::warning(format!("{detail}; it is seen again")));
+            self.gap(None, TimeSpan::new(before.stamp(), after.stamp()), detail, "");
+        } else {
+            self.gauges[place].paid(took_us);
+        }
+        (answer, before, after)
+    }
+
+    /// Notes whether a task was answered. `false`: it was not.
+    fn settle<T>(&mut self, place: usize, answer: &Result<T, Refusal>, now: Moment) -> bool {
+        match answer {
+            Ok(_) => self.settled(place, now),
+            Err(refusal) => self.refuse(place, *refusal, now),
+        }
+        answer.is_ok()
+    }
+
+    fn settled(&mut self, place: usize, now: Moment) {
+        if let Some((since, refusal)) = self.gauges[place].succeeded() {
+            self.tell_failure(place, since, refusal, now.stamp());
+        }
+    }
+
+    fn refuse(&mut self, place: usize, refusal: Refusal, now: Moment) {
+        if refusal.ends_stream() {
+            self.ending = self.ending.or(Some(refusal));
+        } else if refusal.is_lasting() {
+            let was_open = self.gauges[place].state == State::Open;
+            self.gauges[place].state = State::Refused(refusal);
+            if was_open {
+                let function = self.gauges[place].task.function();
+                let detail =
+                    format!("{}: {function} is refused from here on: {refusal}", self.label);
+                let span = TimeSpan::new(now.stamp(), now.stamp().plus_micros(1));
+                self.gap(None, span, detail, refusal.remedy());
+            }
+        } else {
+            self.gauges[place].failed(now.stamp(), refusal, now.monotonic_us);
+        }
+    }
+
+    fn tell_failure(&mut self, place: usize, since: Timestamp, refusal: Refusal, until: Timestamp) {
+        let function = self.gauges[place].task.function();
+        let detail = format!("{}: {function} failed for a while: {refusal}", self.label);
+        let metric = match self.gauges[place].task {
+            Task::Ask(question) => question.spec().metrics.first().copied(),
+            Task::Ring(ring) => Some(ring.metric()),
+            _ => None,
+        };
+        self.gap(metric, TimeSpan::new(since, until), detail, refusal.remedy());
+    }
+
+    /// Tells of what still fails at the end.
+    fn close_failures(&mut self) {
+        let now = self.now();
+        for place in 0..self.gauges.len() {
+            if let Some((since, refusal)) = self.gauges[place].failing.take() {
+                self.tell_failure(place, since, refusal, now.stamp());
+            }
+        }
+    }
+
+    fn gap(
+        &mut self,
+        metric: Option<Metric>,
+        span: Option<TimeSpan>,
+        detail: String,
+        remedy: &str,
+    ) {
+        self.gaps += 1;
+        let detail = match self.gaps.cmp(&MOST_GAPS) {
+            std::cmp::Ordering::Less => detail,
+            std::cmp::Ordering::Equal => {
+                format!("{}: further gaps are not listed one by one", self.label)
+            }
+            std::cmp::Ordering::Greater => return,
+        };
+        let subject = self.subject.clone();
+        self.tell(blind(BlindSpotKind::Gap, subject, metric, span, detail, remedy));
+    }
+
+    /// Notices sleep of the host and a wall clock that was set.
+    fn check_clocks(&mut self) {
+        let now = self.now();
+        let Some(jumped) = jump(self.last, now) else {
+            self.last = now;
+            return;
+        };
+        let what = match jumped {
+            Jump::Suspended(us) => format!("the host slept for {:.1} s", us as f64 / 1e6),
+            Jump::Stepped(us) => format!("the wall clock was set by {:.1} s", us as f64 / 1e6),
+        };
+        let (first, last) = (self.last.stamp(), now.stamp());
+        let span = TimeSpan::covering(first.min(last), first.max(last));
+        self.gap(None, Some(span), format!("{}: {what}", self.label), "");
+        if let Jump::Stepped(_) = jumped {
+            self.rebase_rings(now);
+        }
+        self.stamps.forget();
+        self.forget_history();
+        self.last = now;
+    }
+
+    /// Nothing is compared across a gap.
+    fn forget_history(&mut self) {
+        self.sieve.forget();
+        self.parts.values_mut().for_each(Sieve::forget);
+        self.source.forget_counters(Part::Whole);
+        for number in self.layout.numbers() {
+            self.source.forget_counters(Part::Instance(number));
+        }
+    }
+}
+
+/// Whether a task is worth a call at all.
+fn is_asked(gauge: &Gauge) -> bool {
+    !matches!(gauge.state, State::Refused(_))
+}

@@ -1,0 +1,62 @@
+//! One writer at a time: a file in the recording that is locked while somebody writes.
+
+use crate::storage::error::StorageError;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Name of the file.
+pub(crate) const LOCK: &str = "writer.lock";
+
+/// Holds a recording; let go when dropped, and by the system when the program dies.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    path: PathBuf,
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the recording in `folder`, which exists.
+    ///
+    /// Errors: somebody else writes to it.
+    pub(crate) fn take(folder: &Path) -> Result<Self, StorageError> {
+        let path = folder.join(LOCK);
+        let io = |doing| move |source| StorageError::Io { path: folder.join(LOCK), doing, source };
+        loop {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false);
+            let mut file = options.open(&path).map_err(io("creating"))?;
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => {
+                    let mut pid = String::new();
+                    let _ = file.read_to_string(&mut pid);
+                    return Err(StorageError::InUse {
+                        path: folder.to_owned(),
+                        pid: pid.trim().to_owned(),
+                    });
+                }
+                answer => answer.map_err(|it| io("locking")(it.into()))?,
+            }
+            // The one before may have removed the file between our opening and locking it.
+            let is_same = std::fs::metadata(&path).ok().zip(file.metadata().ok()).is_some_and(
+                |(there, ours)| (there.dev(), there.ino()) == (ours.dev(), ours.ino()),
+            );
+            if is_same {
+                let pid = std::process::id().to_string();
+                let written = file
+                    .set_len(0)
+                    .and_then(|()| file.seek(SeekFrom::Start(0)))
+                    .and_then(|_| file.write_all(pid.as_bytes()));
+                written.map_err(io("writing"))?;
+                return Ok(Self { path, _file: file });
+            }
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
