@@ -12,11 +12,12 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("stats", &[]),
     ("import", &["domain"]),
+    ("sampler", &["domain"]),
     ("storage", &["domain"]),
     ("analysis", &["domain", "stats"]),
     ("recommender", &["domain", "analysis"]),
     ("report", &["domain", "analysis", "recommender"]),
-    ("cli", &["domain", "import", "storage", "analysis", "recommender", "report"]),
+    ("cli", &["domain", "import", "sampler", "storage", "analysis", "recommender", "report"]),
 ];
 
 /// Which modules may name a foreign crate; a part of a path stands for all below it.
@@ -45,6 +46,7 @@ const DOORS: &[(&str, &[&str])] = &[
         &[
             "domain",
             "import",
+            "sampler::tenants::rules",
             "storage",
             "analysis",
             "recommender",
@@ -52,11 +54,11 @@ const DOORS: &[(&str, &[&str])] = &[
             "report::render::csv",
         ],
     ),
-    ("serde_json", &["storage", "report::render", "cli"]),
+    ("serde_json", &["sampler::tenants::names", "storage", "report::render", "cli"]),
     ("statrs", &["stats"]),
     ("tempfile", &["cli"]),
     ("thiserror", &["import", "storage", "recommender", "report::plot"]),
-    ("toml", &["import::mapping", "recommender::policy"]),
+    ("toml", &["import::mapping", "recommender::policy", "sampler::tenants::rules"]),
     ("unicode_width", &["report"]),
     ("zstd", &["import::text::decompress"]),
 ];
@@ -69,10 +71,14 @@ const WORLD: &[(&str, &[&str], &str)] = &[
     ("std::env", &["cli"], "take the value as an argument; only the command line reads it"),
     (
         "std::fs",
-        &["storage", "cli"],
+        &["storage", "cli", "sampler::tenants::host"],
         "take a reader, or return bytes; the command line opens files",
     ),
-    ("File::", &["storage", "cli"], "take a reader, or return bytes; the command line opens files"),
+    (
+        "File::",
+        &["storage", "cli", "sampler::tenants::host"],
+        "take a reader, or return bytes; the command line opens files",
+    ),
     ("SystemTime", &[], "results depend on the recording only; take the time as an argument"),
     ("Instant::now", &["cli::progress"], "results depend on the recording only"),
     (
