@@ -2,4 +2,6 @@
 //!
 //! Floor 2. Imports `domain` only; reads `/proc` and the network.
 
+pub mod secrets;
+pub mod services;
 pub mod tenants;

@@ -118,7 +118,7 @@ fn pod_uid(parts: &[&str]) -> Option<String> {
 
 fn slurm_job(parts: &[&str]) -> Option<String> {
     let is_slurm = |it: &&str| it.starts_with("slurm") || it.ends_with("slurmstepd.scope");
-    let start = parts.iter().position(|it| is_slurm(&it))?;
+    let start = parts.iter().position(is_slurm)?;
     parts.get(start..)?.iter().find_map(|part| {
         let job = part.strip_prefix("job_")?;
         (!job.is_empty() && job.bytes().all(|it| it.is_ascii_digit())).then(|| job.to_owned())

@@ -1,9 +1,7 @@
 //! The program of a process, and its arguments without what must not be told.
 
+use crate::sampler::secrets::{MASK, masked_url};
 use crate::sampler::tenants::host::plain;
-
-/// What stands for a text that must not be told.
-const MASK: &str = "…";
 
 /// Words in the name of an option or variable whose value is a secret.
 const SECRET_WORDS: [&str; 18] = [
@@ -100,7 +98,7 @@ fn masked(argument: &str) -> String {
 }
 
 fn masked_word(word: &str) -> String {
-    if let Some(shown) = masked_url(word) {
+    if let Some(shown) = shown_url(word) {
         return shown;
     }
     if SECRET_STARTS.iter().any(|it| word.starts_with(it)) {
@@ -141,24 +139,16 @@ fn is_secret_name(name: &str) -> bool {
     words.iter().any(|it| SECRET_WORDS.contains(&it.as_str()))
 }
 
-/// A URL, or an argument that ends in one, without user, password and query; `None` for anything else.
-fn masked_url(word: &str) -> Option<String> {
-    let (scheme, rest) = word.split_once("://")?;
-    let (address, has_query) = match rest.find(['?', '#']) {
-        Some(at) => (&rest[..at], true),
-        None => (rest, false),
-    };
-    let (host, path) = address.find('/').map_or((address, ""), |it| address.split_at(it));
-    let host = match host.rsplit_once('@') {
-        Some((_, host)) => format!("{MASK}@{host}"),
-        None => host.to_owned(),
-    };
-    let name = scheme.rsplit_once('=').map(|it| it.0.trim_start_matches('-'));
-    if name.is_some_and(|it| is_secret_name(it) || is_variable(it)) {
-        return Some(format!("{}={MASK}", scheme.rsplit_once('=')?.0));
-    }
-    let query = if has_query { format!("?{MASK}") } else { String::new() };
-    Some(format!("{scheme}://{host}{path}{query}"))
+/// A URL, or an option with one, without what opens it.
+fn shown_url(word: &str) -> Option<String> {
+    let shown = masked_url(word)?;
+    let option = word.split_once("://")?.0.rsplit_once('=').map(|it| it.0);
+    let is_secret =
+        |it: &str| is_secret_name(it) || is_variable(it.trim_start_matches(['-', '"', '\'']));
+    Some(match option.filter(|it| is_secret(it)) {
+        Some(name) => format!("{name}={MASK}"),
+        None => shown,
+    })
 }
 
 #[cfg(test)]
@@ -222,7 +212,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_value_behind_a_secret_name_never_shows(
-            name in "(token|hf-token|API_KEY|dbPassword|client.secret)", value in "[A-Za-z0-9/+]{6,20}",
+            name in "(token|hf-token|API_KEY|dbPassword|client[._-]secret)", value in "[A-Za-z0-9/+]{6,20}",
         ) {
             let value = format!("zz{value}");
             for arguments in [

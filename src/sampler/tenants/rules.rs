@@ -144,12 +144,15 @@ impl Rules {
     }
 }
 
-/// A pattern, and what of a process it is held against.
-type Wanted<'a> = (&'a str, fn(&Traits) -> &[String]);
+/// What of a process a pattern is held against.
+type Side = fn(&Traits) -> &[String];
+
+/// A pattern and its side.
+type Wanted<'a> = (&'a str, Side);
 
 impl Rule {
     fn patterns(&self) -> impl Iterator<Item = Wanted<'_>> {
-        let all: [(&Option<String>, fn(&Traits) -> &[String]); 7] = [
+        let all: [(&Option<String>, Side); 7] = [
             (&self.pod, |it| &it.pod),
             (&self.container, |it| &it.container),
             (&self.namespace, |it| &it.namespace),
