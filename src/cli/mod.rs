@@ -14,6 +14,8 @@ mod one_host;
 mod output;
 mod overwrite;
 mod progress;
+#[allow(dead_code, reason = "`cotenant record` will flatten these options")]
+mod record_services_args;
 mod report;
 mod results;
 mod scenario;
