@@ -410,6 +410,15 @@ fn answers_that_are_none_are_errors_with_a_reason() {
 }
 
 #[test]
+fn https_is_never_taken_for_http() {
+    let server = Server::playing(vec![raw("HTTP/1.1 200 OK\n\na 1\n")]);
+    let endpoint = Endpoint::parse(&format!("https://{}/metrics", server.address)).unwrap();
+    let error = Client::new(endpoint, quick()).get().unwrap_err();
+    assert!(!matches!(error, FetchError::Status(_)), "{error}");
+    assert_eq!(server.requests(), Vec::<String>::new());
+}
+
+#[test]
 fn the_password_of_an_address_is_sent_as_a_header() {
     let server = Server::playing(vec![Reply::Body("a 1\n".to_owned())]);
     let url = format!("http://me:pass@{}/metrics", server.address);
