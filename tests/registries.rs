@@ -24,6 +24,8 @@ use cotenant::import::mapping::PRESETS;
 use cotenant::recommender::policy::Policy;
 use cotenant::report::sections::SECTIONS;
 use cotenant::sampler::doctor::CHECKS;
+use cotenant::sampler::services::preset_rows;
+use cotenant::sampler::tenants::{GHOST, MPS_SERVER, Rules, UNATTRIBUTED};
 use cotenant::storage::{Mode, RecordingWriter};
 use cotenant_scenario::SCENARIOS;
 use serde_json::Value;
@@ -289,6 +291,36 @@ fn the_page_of_the_command_line_explains_every_format_preset_threshold_and_scena
     for it in &thresholds {
         let row = format!("| `{}` | {} | {} | {} |", it.key, it.unit, it.value, it.reason);
         assert!(text.contains(&row), "docs/CLI.md lacks the row\n{row}");
+    }
+}
+
+/// The keys among which a wrong one of the tenant file could have been meant.
+fn tenant_keys(text: &str) -> Vec<String> {
+    let error = Rules::from_toml(text).expect_err("the key does not exist");
+    let choice = error.remedy().strip_prefix("choose one of ").expect("a choice");
+    choice.split(", ").map(str::to_owned).collect()
+}
+
+#[test]
+fn the_pages_explain_every_key_of_a_tenant_file_and_every_metric_of_a_server() {
+    let text = doc("CLI.md");
+    for (table, wrong) in [
+        ("", "qqqqqqqqqqqqqqqq = 1"),
+        ("[[rule]]", "[[rule]]\nqqqqqqqqqqqqqqqq = 1"),
+        ("[[pod]]", "[[pod]]\nqqqqqqqqqqqqqqqq = 1"),
+        ("[[container]]", "[[container]]\nqqqqqqqqqqqqqqqq = 1"),
+    ] {
+        for key in tenant_keys(wrong) {
+            let shown = if table.is_empty() { format!("[[{key}]]") } else { format!("{key} = ") };
+            assert!(text.contains(&shown), "docs/CLI.md lacks {table} {key}");
+        }
+    }
+    let page = doc("TENANTS.md");
+    for row in preset_rows() {
+        assert!(page.contains(&row), "docs/TENANTS.md lacks the row\n{row}");
+    }
+    for name in [UNATTRIBUTED, GHOST, MPS_SERVER] {
+        assert!(page.contains(&format!("`{name}`")), "docs/TENANTS.md lacks {name}");
     }
 }
 

@@ -4,6 +4,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests compare with the time of a kill")]
 #![allow(clippy::print_stderr, reason = "skipped tests say so")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::too_many_lines, reason = "the cases of one kind stand together")]
 
 mod support;
 

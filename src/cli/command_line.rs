@@ -1,5 +1,6 @@
 //! The command line as a report may repeat it: file names without their folders.
 
+use crate::sampler::secrets::masked_url;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -11,6 +12,8 @@ pub(crate) fn redacted(arguments: &[OsString]) -> String {
         let is_prose = texts[position - 1] == "--title" || text.starts_with("--title=");
         shown.push(match text.split_once('=') {
             _ if is_prose => text.clone(),
+            // An address may hold a password, wherever it stands.
+            _ if text.contains("://") => masked_url(text).unwrap_or_default(),
             Some((option, value)) if option.starts_with("--") => {
                 format!("{option}={}", without_folders(value))
             }
@@ -35,5 +38,19 @@ mod tests {
             ["/opt/cotenant", "report", "/mnt/a/x.csv", "--policy=/etc/p.toml", "--title", "A/B"];
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         assert_eq!(redacted(&arguments), "cotenant report x.csv --policy=p.toml --title A/B");
+    }
+
+    #[test]
+    fn passwords_in_addresses_are_left_out() {
+        let arguments = [
+            "cotenant",
+            "record",
+            "--scrape=a=http://u:s3@h",
+            "--scrape",
+            "b=http://u:s3@h/m?t=s3",
+        ];
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let shown = "cotenant record --scrape=a=http://…@h --scrape b=http://…@h/m?…";
+        assert_eq!(redacted(&arguments), shown);
     }
 }

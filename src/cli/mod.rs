@@ -22,6 +22,7 @@ mod overwrite;
 mod progress;
 mod record;
 mod record_args;
+mod record_services_args;
 mod report;
 mod results;
 mod scenario;

@@ -4,24 +4,31 @@ use crate::cli::error::CliError;
 use crate::cli::output;
 use crate::cli::progress::Live;
 use crate::cli::record_args::RecordArgs;
+use crate::domain::outline::Device;
+use crate::domain::source::SourceId;
 use crate::domain::units::{MemoryBytes, Seconds};
 use crate::sampler::clock::{Clock, HostClock};
 use crate::sampler::nvml::Library;
+use crate::sampler::services;
 use crate::sampler::source::{GpuHost, Identity};
-use crate::sampler::tenants::ProgramNames;
-use crate::sampler::{Audience, Notice, Plan, Status};
+use crate::sampler::{Audience, Notice, OWN_SOURCES, Plan, Status};
 use crate::storage::{LiveWriter, Mode, Rotation};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where the system tells about processes.
-const PROC: &str = "/proc";
+/// The host as it is; tests of the sampler make one up.
+const ROOT: &str = "/";
 
 pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
+    let targets = arguments.services.targets()?;
+    let mut tenants = arguments.services.resolver(Path::new(ROOT))?;
     let library = Library::open(arguments.nvml_library.as_deref())?;
     let gpus = chosen(&library, &arguments.gpu)?;
+    let targets = targets
+        .on_devices(&devices(&gpus))
+        .map_err(|it| CliError::usage(it.to_string(), it.remedy()))?;
     let is_over = ends_on_signals()?;
     let mode = if arguments.append { Mode::Append } else { Mode::Create };
     let mut writer = LiveWriter::open(&arguments.output, mode, rotation(arguments))?;
@@ -32,7 +39,7 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
         duration_us: arguments.duration.and_then(|it| i64::try_from(it.as_micros()).ok()),
         budget: arguments.budget,
         first_source: writer.next_source(),
-        proc: PathBuf::from(PROC),
+        root: PathBuf::from(ROOT),
         host_name: host_name(),
     };
     let place = arguments.output.display();
@@ -44,10 +51,17 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
     let mut screen = Screen { live: Live::new(), is_over };
     let clock: Arc<dyn Clock> = Arc::new(HostClock);
     let host: Arc<dyn GpuHost> = Arc::new(library);
-    let mut tenants = ProgramNames::below(Path::new(PROC));
-    let outcome = crate::sampler::run(&host, &clock, &plan, &mut tenants, &mut writer, &mut screen);
+    let (sender, events) = services::channel();
+    let first_of_services = SourceId(plan.first_source.0.saturating_add(OWN_SOURCES));
+    let asking = services::start(targets.numbered_from(first_of_services), sender);
+    let outcome =
+        crate::sampler::run(&host, &clock, &plan, &mut tenants, &events, &mut writer, &mut screen);
     screen.live.end();
-    let status = outcome?;
+    let mut status = outcome?;
+    asking.stop();
+    let last = services::drain(&events, &mut writer)?;
+    last.notices.iter().for_each(|it| output::warning(it));
+    status.readings += last.readings;
     let outline = writer.finish()?;
     output::info(&format!(
         "wrote {place}: {} readings about {} in {}, {} missed; next: cotenant report {place}",
@@ -115,8 +129,15 @@ fn ends_on_signals() -> Result<Arc<AtomicBool>, CliError> {
     Ok(is_over)
 }
 
+/// The GPUs as a recording knows them, so that a service can be put on one of them.
+fn devices(gpus: &[Identity]) -> Vec<Device> {
+    gpus.iter()
+        .map(|it| Device { index: Some(it.index), ..Device::named(it.gpu.clone()) })
+        .collect()
+}
+
 fn host_name() -> Option<String> {
-    let name = std::fs::read_to_string(Path::new(PROC).join("sys/kernel/hostname")).ok()?;
+    let name = std::fs::read_to_string(Path::new(ROOT).join("proc/sys/kernel/hostname")).ok()?;
     Some(name.trim().to_owned()).filter(|it| !it.is_empty())
 }
 

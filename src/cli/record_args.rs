@@ -1,6 +1,7 @@
 //! What the user may type after `cotenant record`.
 
 use crate::cli::args::interval;
+use crate::cli::record_services_args::RecordServicesArgs;
 use crate::domain::time::SampleInterval;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -37,6 +38,8 @@ pub(crate) struct RecordArgs {
     pub(crate) nvml_library: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) rotation: RotationArgs,
+    #[command(flatten)]
+    pub(crate) services: RecordServicesArgs,
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use crate::cli::error::CliError;
 use crate::domain::ident::Subject;
 use crate::domain::outline::Outline;
-use crate::import::mapping::error::distance;
+use crate::domain::spelling::distance;
 use std::collections::BTreeMap;
 
 /// So many names stand in a message.

@@ -6,8 +6,8 @@ use crate::domain::ident::Subject;
 use crate::domain::metric::{Metric, Scope};
 use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
+use crate::domain::spelling::distance;
 use crate::domain::time::TimeSpan;
-use crate::import::mapping::error::distance;
 use crate::storage::{Selection, StoredRecording};
 
 /// Short names of metrics; the first of them that the victim reports is meant.

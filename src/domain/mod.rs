@@ -12,5 +12,6 @@ pub mod recording;
 pub mod series;
 pub mod sink;
 pub mod source;
+pub mod spelling;
 pub mod time;
 pub mod units;

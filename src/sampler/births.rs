@@ -2,8 +2,9 @@
 
 use crate::domain::ident::ProcessKey;
 use crate::domain::time::Timestamp;
+use crate::sampler::tenants::{Host, View, view_of};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A process that was not seen for so long is forgotten: one minute.
 const FORGET_US: i64 = 60_000_000;
@@ -11,6 +12,8 @@ const FORGET_US: i64 = 60_000_000;
 #[derive(Debug)]
 struct Known {
     key: ProcessKey,
+    /// The id by which `/proc` has it, which another PID namespace may count differently.
+    local: u32,
     /// Start in clock ticks since the host's start; `None` where `/proc` does not show it.
     ticks: Option<u64>,
     is_listed: bool,
@@ -20,9 +23,8 @@ struct Known {
 /// Which process has an id now.
 #[derive(Debug)]
 pub(crate) struct Births {
-    proc: PathBuf,
-    boot_us: Option<i64>,
-    ticks_per_s: u64,
+    host: Host,
+    view: View,
     known: BTreeMap<u32, Known>,
 }
 
@@ -34,21 +36,15 @@ pub(crate) struct Seen {
 }
 
 impl Births {
-    /// Reads start times below `proc`, which is `/proc` but in tests.
-    pub(crate) fn below(proc: &Path) -> Self {
-        let stat = std::fs::read_to_string(proc.join("stat")).unwrap_or_default();
-        let boot_s = stat.lines().find_map(|it| it.strip_prefix("btime ")?.trim().parse().ok());
-        Self {
-            proc: proc.to_owned(),
-            boot_us: boot_s.map(|it: i64| it * 1_000_000),
-            ticks_per_s: rustix::param::clock_ticks_per_second().max(1),
-            known: BTreeMap::new(),
-        }
+    /// Reads start times of the host whose root is this folder.
+    pub(crate) fn below(root: &Path) -> Self {
+        let host = Host::new(root);
+        Self { view: view_of(&host), host, known: BTreeMap::new() }
     }
 
     /// The process that has this id now; `at` is when the driver said so.
     pub(crate) fn of(&mut self, pid: u32, at: Timestamp) -> Seen {
-        let ticks = self.ticks(pid);
+        let (local, ticks) = self.ticks(pid);
         let now_us = at.as_micros();
         if let Some(known) = self.known.get_mut(&pid) {
             let is_same = match (known.ticks, ticks) {
@@ -66,13 +62,13 @@ impl Births {
         }
         let was_known = self.known.contains_key(&pid);
         let started = match ticks {
-            Some(ticks) => self.instant(ticks),
+            Some(ticks) => self.host.instant(ticks),
             // It began after its namesake was gone: not long before it was seen.
             None if was_known => Some(at),
             None => None,
         };
         let key = ProcessKey { pid, started };
-        self.known.insert(pid, Known { key, ticks, is_listed: true, seen_us: now_us });
+        self.known.insert(pid, Known { key, local, ticks, is_listed: true, seen_us: now_us });
         Seen { key, is_new: true }
     }
 
@@ -96,17 +92,17 @@ impl Births {
         self.known.retain(|_, it| it.is_listed || now_us - it.seen_us < FORGET_US);
     }
 
-    fn instant(&self, ticks: u64) -> Option<Timestamp> {
-        let since_boot =
-            i64::try_from(u128::from(ticks) * 1_000_000 / u128::from(self.ticks_per_s));
-        Some(Timestamp::from_micros(self.boot_us?.saturating_add(since_boot.ok()?)))
-    }
-
-    /// Field 22 of `stat`; the name before it may hold spaces and brackets.
-    fn ticks(&self, pid: u32) -> Option<u64> {
-        let stat = std::fs::read_to_string(self.proc.join(pid.to_string()).join("stat")).ok()?;
-        let behind_name = &stat[stat.rfind(')')? + 1..];
-        behind_name.split_whitespace().nth(19)?.parse().ok()
+    /// The id in `/proc`, and the start where it stands there.
+    fn ticks(&self, pid: u32) -> (u32, Option<u64>) {
+        let start = |local: u32| self.host.life(local).ok().map(|it| it.start_ticks);
+        // To look an id up takes a walk through `/proc`, so one that still fits is kept.
+        if let Some(known) = self.known.get(&pid)
+            && let Some(ticks) = start(known.local).filter(|it| known.ticks == Some(*it))
+        {
+            return (known.local, Some(ticks));
+        }
+        let local = self.view.local(&self.host, pid);
+        (local, start(local))
     }
 }
 
@@ -118,8 +114,8 @@ mod tests {
         Timestamp::from_micros(1_000_000 * seconds)
     }
 
-    fn begin(proc: &Path, pid: u32, ticks: u64) {
-        let folder = proc.join(pid.to_string());
+    fn begin(root: &Path, pid: u32, ticks: u64) {
+        let folder = root.join("proc").join(pid.to_string());
         std::fs::create_dir_all(&folder).unwrap();
         let rest = "0 ".repeat(18);
         std::fs::write(folder.join("stat"), format!("{pid} (a) b) S {rest}{ticks} 0 0")).unwrap();
@@ -127,27 +123,27 @@ mod tests {
 
     #[test]
     fn an_id_that_is_used_again_is_another_process() {
-        let proc = tempfile::tempdir().unwrap();
-        std::fs::write(proc.path().join("stat"), "cpu 1\nbtime 1000\n").unwrap();
-        let mut births = Births::below(proc.path());
-        let per_s = births.ticks_per_s;
-        begin(proc.path(), 7, 5 * per_s);
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("proc")).unwrap();
+        std::fs::write(root.path().join("proc/stat"), "cpu 1\nbtime 1000\n").unwrap();
+        let mut births = Births::below(root.path());
+        begin(root.path(), 7, 500);
         let first = births.of(7, at(1010));
         assert_eq!(
             first,
             Seen { key: ProcessKey { pid: 7, started: Some(at(1005)) }, is_new: true }
         );
         assert!(!births.of(7, at(1011)).is_new);
-        begin(proc.path(), 7, 20 * per_s);
+        begin(root.path(), 7, 2000);
         assert_eq!(births.of(7, at(1021)).key.started, Some(at(1020)));
-        std::fs::remove_dir_all(proc.path().join("7")).unwrap();
+        std::fs::remove_dir_all(root.path().join("proc/7")).unwrap();
         assert!(!births.of(7, at(1022)).is_new, "a ghost stays who it was");
     }
 
     #[test]
     fn without_a_start_time_only_an_absence_tells_two_processes_apart() {
-        let proc = tempfile::tempdir().unwrap();
-        let mut births = Births::below(proc.path());
+        let root = tempfile::tempdir().unwrap();
+        let mut births = Births::below(root.path());
         assert_eq!(births.of(7, at(1)).key.started, None);
         births.keep(&[7], at(1));
         assert!(!births.of(7, at(2)).is_new);

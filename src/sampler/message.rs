@@ -22,7 +22,7 @@ pub(crate) enum Origin {
 }
 
 /// Every origin, in the order of their source numbers.
-const ORIGINS: [Origin; 4] = [Origin::Poll, Origin::Ring, Origin::Counters, Origin::Own];
+pub(crate) const ORIGINS: [Origin; 4] = [Origin::Poll, Origin::Ring, Origin::Counters, Origin::Own];
 
 impl Origin {
     /// The number of its source, when the first one has this number.

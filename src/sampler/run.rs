@@ -5,16 +5,16 @@ use crate::domain::ident::{Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::MigInstance;
 use crate::domain::sink::{Fact, Sink, SinkError};
-use crate::domain::source::SourceId;
 use crate::domain::time::TimeSpan;
 use crate::sampler::clock::{Clock, Moment, own_cpu_us};
 use crate::sampler::gauge::LEAST_COUNTERS_US;
 use crate::sampler::message::{Message, Notice, Origin, blind, sources};
+use crate::sampler::plan::{Audience, Plan, Status};
 use crate::sampler::pulse::Pulse;
+use crate::sampler::services::{self, Event};
 use crate::sampler::source::{GpuHost, Identity, Refusal};
 use crate::sampler::tenants::Tenants;
 use crate::sampler::watch::{HANG_US, Shared, Watch, label};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -37,56 +37,6 @@ pub(crate) const STACK_BYTES: usize = 512 << 10;
 /// Name of the tenant that readings about the recorder itself belong to.
 const SELF: &str = "cotenant";
 
-/// What to record, and how.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// GPUs to watch.
-    pub gpus: Vec<Identity>,
-    /// GPUs that are there but cannot be opened: index, and why not.
-    pub unreachable: Vec<(u32, Refusal)>,
-    /// Time between two looks, microseconds.
-    pub interval_us: u64,
-    /// How long, microseconds; `None` means until somebody ends it.
-    pub duration_us: Option<i64>,
-    /// Share of time of one core, and of the driver, that watching may take.
-    pub budget: f64,
-    /// Number of the first source.
-    pub first_source: SourceId,
-    /// The folder `/proc`, or a copy of it in tests.
-    pub proc: PathBuf,
-    /// Name of the host.
-    pub host_name: Option<String>,
-}
-
-/// How the recording goes.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Status {
-    /// Time since it began, seconds.
-    pub seconds: f64,
-    /// GPUs that are seen.
-    pub gpus: usize,
-    /// Readings taken.
-    pub readings: u64,
-    /// Looks at GPUs.
-    pub looks: u64,
-    /// Looks that came too late and were left out.
-    pub missed: u64,
-    /// Own processor time over time passed; 1 is one core.
-    pub cpu_ratio: f64,
-    /// Own memory, bytes; `None` where the system does not tell.
-    pub memory_bytes: Option<u64>,
-}
-
-/// Who is told how it goes, and says when it is over.
-pub trait Audience {
-    /// Something that the user should know at once.
-    fn notice(&mut self, notice: &Notice);
-    /// Once a second.
-    fn status(&mut self, status: &Status);
-    /// Whether to end.
-    fn is_over(&mut self) -> bool;
-}
-
 /// A GPU's thread as the writer sees it.
 struct Thread {
     identity: Identity,
@@ -98,12 +48,15 @@ struct Thread {
 
 /// Records until the plan's end or the audience's word.
 ///
+/// `services` brings what tenants say about themselves; nothing waits for it.
+///
 /// Errors: the sink cannot take what is seen; what it took before stays.
 pub fn run(
     host: &Arc<dyn GpuHost>,
     clock: &Arc<dyn Clock>,
     plan: &Plan,
     tenants: &mut dyn Tenants,
+    services: &Receiver<Event>,
     sink: &mut dyn Sink,
     audience: &mut dyn Audience,
 ) -> Result<Status, SinkError> {
@@ -113,7 +66,7 @@ pub fn run(
         is_over: AtomicBool::new(false),
         interval_us: plan.interval_us,
         budget: plan.budget / plan.gpus.len().max(1) as f64,
-        proc: plan.proc.clone(),
+        root: plan.root.clone(),
         host_name: plan.host_name.clone(),
         driver: host.driver(),
     });
@@ -133,6 +86,7 @@ pub fn run(
         shared: Arc::clone(&shared),
         plan,
         tenants,
+        services,
         sink,
         audience,
         threads,
@@ -192,6 +146,7 @@ struct Recorder<'a> {
     shared: Arc<Shared>,
     plan: &'a Plan,
     tenants: &'a mut dyn Tenants,
+    services: &'a Receiver<Event>,
     sink: &'a mut dyn Sink,
     audience: &'a mut dyn Audience,
     threads: Vec<Thread>,
@@ -206,8 +161,10 @@ struct Recorder<'a> {
 impl Recorder<'_> {
     fn record(&mut self, messages: &Receiver<Message>) -> Result<Status, SinkError> {
         let mut ending_us = None;
+        self.tell_unseen_people()?;
         loop {
             self.take_waiting(messages)?;
+            self.take_services()?;
             let now = self.shared.clock.now();
             self.look_after(now);
             if now.monotonic_us - self.checkpoint_us >= CHECKPOINT_US {
@@ -249,6 +206,26 @@ impl Recorder<'_> {
         Ok(())
     }
 
+    /// Takes what services said about themselves meanwhile.
+    fn take_services(&mut self) -> Result<(), SinkError> {
+        let taken = services::drain(self.services, self.sink)?;
+        self.status.readings += taken.readings;
+        for text in taken.notices {
+            self.audience.notice(&Notice { text, is_warning: true });
+        }
+        Ok(())
+    }
+
+    /// What could not be seen of processes is said, and kept.
+    fn tell_unseen_people(&mut self) -> Result<(), SinkError> {
+        for spot in self.tenants.blind_spots() {
+            let text = format!("{}; {}", spot.detail, spot.remedy);
+            self.audience.notice(&Notice { text, is_warning: true });
+            self.sink.fact(Fact::BlindSpot(spot))?;
+        }
+        Ok(())
+    }
+
     fn take(&mut self, message: Message) -> Result<(), SinkError> {
         match message {
             Message::Row { at, subject, origin, readings } => {
@@ -266,6 +243,7 @@ impl Recorder<'_> {
                     self.sink.fact(Fact::MigInstance(lives))?;
                 }
                 self.sink.fact(Fact::Process(described))?;
+                self.tell_unseen_people()?;
             }
             Message::Notice(notice) => self.audience.notice(&notice),
             Message::Looked { missed } => {
@@ -327,7 +305,7 @@ impl Recorder<'_> {
         let cpu_us = own_cpu_us();
         let passed_us = (now.monotonic_us - self.told.0).max(1);
         self.status.cpu_ratio = (cpu_us - self.told.1) as f64 / passed_us as f64;
-        self.status.memory_bytes = own_memory(&self.plan.proc);
+        self.status.memory_bytes = own_memory(&self.plan.root);
         self.status.seconds = seconds(now.monotonic_us - self.began.monotonic_us);
         self.told = (now.monotonic_us, cpu_us);
         let subject = Subject::Tenant { gpu: None, tenant: TenantId::new(SELF) };
@@ -372,8 +350,8 @@ fn seconds(us: i64) -> f64 {
 }
 
 /// Memory of this program, by the second number of `statm`, in pages.
-fn own_memory(proc: &std::path::Path) -> Option<u64> {
-    let statm = std::fs::read_to_string(proc.join("self/statm")).ok()?;
+fn own_memory(root: &std::path::Path) -> Option<u64> {
+    let statm = std::fs::read_to_string(root.join("proc/self/statm")).ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)
 }

@@ -22,7 +22,7 @@ pub use crate::import::mapping::presets::{PRESETS, preset};
 
 use crate::domain::metric::Metric;
 use crate::domain::source::Reading;
-use crate::import::mapping::error::suggestion;
+use crate::domain::spelling::suggestion;
 use crate::import::mapping::layout::Layout;
 use crate::import::mapping::schema::{Header, LongMetric, SubjectKind, Wide, Written};
 use crate::import::mapping::unit::{Conversion, conversion, names};

@@ -53,6 +53,7 @@ impl Watch {
         let mut notes = Vec::new();
         let readings = self.sieve.readings(replies, &self.subject, at, &mut notes);
         notes.into_iter().for_each(|it| self.tell(it));
+        self.hidden.note(&readings);
         self.tell_row(at.stamp(), Origin::Poll, readings);
     }
 

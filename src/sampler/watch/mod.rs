@@ -3,6 +3,7 @@
 mod ask;
 mod comeback;
 mod drain;
+mod hidden;
 mod own;
 mod people;
 mod probe;
@@ -25,6 +26,7 @@ use crate::sampler::source::{
     GpuHost, GpuSource, Identity, ListedProcess, Pace, Part, ProcessList, Refusal, Ring,
 };
 use crate::sampler::stamps::Stamps;
+use crate::sampler::watch::hidden::Hidden;
 use crate::sampler::watch::own::Own;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -47,7 +49,7 @@ pub(crate) struct Shared {
     pub(crate) interval_us: u64,
     /// Share of time that calls about one GPU may take.
     pub(crate) budget: f64,
-    pub(crate) proc: PathBuf,
+    pub(crate) root: PathBuf,
     pub(crate) host_name: Option<String>,
     pub(crate) driver: Option<String>,
 }
@@ -77,6 +79,7 @@ pub(crate) struct Watch {
     processes: Cursor,
     births: Births,
     layout: Layout,
+    hidden: Hidden,
     own: Own,
     began: Timestamp,
     last: Moment,
@@ -108,7 +111,7 @@ impl Watch {
             label: label(&identity),
             subject: Subject::device(&identity.gpu),
             gauges: gauges(shared.interval_us, start_us),
-            births: Births::below(&shared.proc),
+            births: Births::below(&shared.root),
             shared: Arc::clone(shared),
             messages,
             pulse: Arc::clone(pulse),
@@ -124,6 +127,7 @@ impl Watch {
             rings: BTreeMap::new(),
             processes: Cursor::default(),
             layout: Layout::default(),
+            hidden: Hidden::default(),
             own: Own::new(now),
             began: now.stamp(),
             last: now,

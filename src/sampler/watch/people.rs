@@ -31,6 +31,8 @@ impl Watch {
             }
         }
         let Some(at) = at else { return };
+        let held: Vec<Count> = memory.values().copied().collect();
+        self.tell_hidden_memory(&held, at);
         for ((pid, gpu_instance), memory) in memory {
             let key = self.meet(pid, at.stamp(), gpu_instance, true);
             self.tell_memory(key, memory, at);

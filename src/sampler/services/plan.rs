@@ -1,0 +1,239 @@
+//! What to read from one server: a preset, or the histogram that looks like its requests.
+
+use crate::domain::metric::Metric;
+use crate::domain::spelling::suggestion;
+use crate::sampler::services::histogram::Quantile;
+use crate::sampler::services::presets::{
+    How, PRESETS, Preset, QUANTILES, STATUS_LABELS, USUAL_ENDS, Which,
+};
+use crate::sampler::services::snapshot::{Growth, Snapshot};
+use std::collections::BTreeSet;
+
+/// Histograms that are taken before others of their kind.
+const PREFERRED: [&str; 2] =
+    ["http_server_request_duration_seconds", "http_request_duration_seconds"];
+
+/// What to read from one server.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Plan {
+    /// The server: id of the preset, or `prometheus`.
+    pub(crate) tool: &'static str,
+    /// A choice that was made and that the user may want otherwise.
+    pub(crate) remark: Option<String>,
+    rows: Vec<PlannedRow>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct PlannedRow {
+    metric: Metric,
+    name: String,
+    how: How,
+    which: Which,
+    factor: f64,
+}
+
+/// What one scrape says after another.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Outcome {
+    pub(crate) readings: Vec<(Metric, f64)>,
+    /// Quantiles above the last finite bound, and that bound.
+    pub(crate) above: Vec<(Metric, f64)>,
+    /// Whether there were requests, but too few for quantiles.
+    pub(crate) has_few: bool,
+}
+
+impl Plan {
+    /// The plan for a server that shows these names; `Err` says what it lacks.
+    pub(crate) fn choose(shown: &BTreeSet<&str>, asked: Option<&str>) -> Result<Self, String> {
+        let preset = PRESETS.iter().find(|it| shown.iter().any(|name| name.starts_with(it.mark)));
+        let tool = preset.map_or("prometheus", |it| it.id);
+        let mut plan = Self { tool, remark: None, rows: Vec::new() };
+        match (asked, preset) {
+            (Some(asked), _) => {
+                plan.add_histogram(&existing(shown, asked)?);
+                preset.into_iter().for_each(|it| plan.add_rows(it, shown));
+            }
+            (None, Some(preset)) => {
+                let latency = preset.latency.iter().find(|it| shown.contains(bucket(it).as_str()));
+                latency.into_iter().for_each(|it| plan.add_latency(it, 1.0));
+                plan.add_rows(preset, shown);
+            }
+            (None, None) => plan.add_usual(shown)?,
+        }
+        Ok(plan)
+    }
+
+    /// The histogram of requests of a server that no preset knows.
+    fn add_usual(&mut self, shown: &BTreeSet<&str>) -> Result<(), String> {
+        let is_usual = |it: &&str| USUAL_ENDS.iter().any(|end| it.ends_with(end));
+        let found: Vec<&str> = histograms(shown).filter(is_usual).collect();
+        let preferred = PREFERRED.iter().copied().find(|it| found.contains(it));
+        let Some(chosen) = preferred.or_else(|| found.first().copied()) else {
+            return Err("it shows no histogram of requests that is known".to_owned());
+        };
+        if found.len() > 1 {
+            self.remark = Some(format!(
+                "{} histograms look like requests ({}); `{chosen}` is read, and #NAME behind the address picks another",
+                found.len(),
+                found.join(", ")
+            ));
+        }
+        self.add_histogram(chosen);
+        Ok(())
+    }
+
+    fn add_histogram(&mut self, name: &str) {
+        self.add_latency(name, factor_of(name));
+        self.add(Metric::Throughput, name, How::RateOfCount, Which::All, 1.0);
+        self.add(Metric::ErrorRate, name, How::RateOfCount, Which::ServerErrors, 1.0);
+    }
+
+    fn add_latency(&mut self, name: &str, factor: f64) {
+        self.add(Metric::LatencyMean, name, How::MeanOfHistogram, Which::All, factor);
+        for (metric, q) in QUANTILES {
+            self.add(metric, name, How::Quantile(q), Which::All, factor);
+        }
+    }
+
+    fn add_rows(&mut self, preset: &Preset, shown: &BTreeSet<&str>) {
+        let is_shown =
+            |it: &&&str| shown.contains(**it) || shown.contains(format!("{it}_count").as_str());
+        for row in preset.rows {
+            if let Some(name) = row.names.iter().find(is_shown) {
+                self.add(row.metric, name, row.how, row.which, row.factor);
+            }
+        }
+    }
+
+    /// Adds a row, unless there is one about this metric.
+    fn add(&mut self, metric: Metric, name: &str, how: How, which: Which, factor: f64) {
+        if self.rows.iter().all(|it| it.metric != metric) {
+            self.rows.push(PlannedRow { metric, name: name.to_owned(), how, which, factor });
+        }
+    }
+
+    /// Whether a number of this name matters.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.rows.iter().any(|it| match it.how {
+            How::Sum | How::Mean | How::Rate => it.name == name,
+            How::MeanOver(other) => it.name == name || other == name,
+            _ => false,
+        })
+    }
+
+    /// Whether a histogram of this name matters.
+    pub(crate) fn wants_histogram(&self, name: &str) -> bool {
+        self.rows.iter().any(|it| it.name == name && it.how.is_of_histogram())
+    }
+
+    /// What a scrape says, and what it says after the one before.
+    pub(crate) fn read(
+        &self,
+        before: Option<&Snapshot>,
+        now: &Snapshot,
+        least_requests: u32,
+    ) -> Outcome {
+        let growth = before.and_then(|it| Growth::between(it, now));
+        let mut outcome = Outcome::default();
+        for row in &self.rows {
+            let value = match row.how {
+                How::Sum => now.gauge(&row.name, |sum, _| sum),
+                How::Mean => now.gauge(&row.name, |sum, sets| sum / sets as f64),
+                _ => growth.as_ref().and_then(|it| row.grown(it, least_requests, &mut outcome)),
+            };
+            outcome.readings.extend(value.map(|it| (row.metric, it * row.factor)));
+        }
+        outcome
+    }
+}
+
+impl PlannedRow {
+    /// A reading of what grew; quantiles that have no number are noted.
+    fn grown(&self, growth: &Growth<'_>, least: u32, outcome: &mut Outcome) -> Option<f64> {
+        let (name, which) = (self.name.as_str(), self.which);
+        match self.how {
+            How::Sum | How::Mean => None,
+            How::Rate => Some(growth.number(name, which)? / growth.seconds),
+            How::MeanOver(other) => {
+                let requests = growth.number(other, which).filter(|it| *it > 0.0)?;
+                Some(growth.number(name, which)? / requests)
+            }
+            How::RateOfCount => Some(growth.histogram(name, which)?.total()? / growth.seconds),
+            How::RateOfSum => Some(growth.histogram(name, which)?.sum? / growth.seconds),
+            How::MeanOfHistogram => {
+                let histogram = growth.histogram(name, which)?;
+                let requests = histogram.total().filter(|it| *it > 0.0)?;
+                Some(histogram.sum? / requests)
+            }
+            How::Quantile(q) => {
+                let histogram = growth.histogram(name, which)?;
+                let requests = histogram.total()?;
+                if requests < f64::from(least) {
+                    outcome.has_few |= requests > 0.0;
+                    return None;
+                }
+                match histogram.quantile(q) {
+                    Quantile::At(value) => Some(value),
+                    Quantile::Above(bound) => {
+                        outcome.above.push((self.metric, bound * self.factor));
+                        None
+                    }
+                    Quantile::Unknown => None,
+                }
+            }
+        }
+    }
+}
+
+impl How {
+    fn is_of_histogram(self) -> bool {
+        match self {
+            Self::Sum | Self::Mean | Self::Rate | Self::MeanOver(_) => false,
+            Self::RateOfCount | Self::RateOfSum | Self::MeanOfHistogram | Self::Quantile(_) => true,
+        }
+    }
+}
+
+impl Which {
+    /// Whether a label set counts.
+    pub(crate) fn holds(self, labels: &[(String, String)]) -> bool {
+        let value = |key: &str| labels.iter().find(|it| it.0 == key).map(|it| it.1.as_str());
+        match self {
+            Self::All => true,
+            Self::With(key, wanted) => value(key) == Some(wanted),
+            Self::Except(key, refused) => !value(key).is_some_and(|it| refused.contains(&it)),
+            Self::ServerErrors => {
+                STATUS_LABELS.iter().any(|it| value(it).is_some_and(|it| it.starts_with('5')))
+            }
+        }
+    }
+}
+
+fn bucket(name: &str) -> String {
+    format!("{name}_bucket")
+}
+
+/// Histograms among the names.
+fn histograms<'a>(shown: &'a BTreeSet<&str>) -> impl Iterator<Item = &'a str> {
+    shown.iter().filter_map(|it| it.strip_suffix("_bucket"))
+}
+
+fn existing(shown: &BTreeSet<&str>, asked: &str) -> Result<String, String> {
+    let known: Vec<&str> = histograms(shown).collect();
+    let base = asked.strip_suffix("_bucket").unwrap_or(asked);
+    match known.contains(&base) {
+        true => Ok(base.to_owned()),
+        false if known.is_empty() => Err(format!("it shows no histogram `{asked}`, and no other")),
+        false => Err(format!("it shows no histogram `{asked}`; {}", suggestion(asked, &known))),
+    }
+}
+
+/// What turns the values of a histogram into seconds; a name that does not say counts in seconds.
+fn factor_of(name: &str) -> f64 {
+    let ends = |all: &[&str]| all.iter().any(|it| name.ends_with(it));
+    match () {
+        () if ends(&["_ms", "_milliseconds", "_msec", "_millis"]) => 1e-3,
+        () if ends(&["_us", "_microseconds", "_usec", "_micros"]) => 1e-6,
+        () => 1.0,
+    }
+}
