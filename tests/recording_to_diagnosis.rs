@@ -218,6 +218,7 @@ fn names_the_aggressor(answer: &Answer) {
     assert_eq!(verdicts[0], ("batch", "confirmed"), "{verdicts:?}\n{document:#}");
     let bystander = verdicts.iter().find(|it| it.0 == "prefetch").unwrap();
     assert_ne!(bystander.1, "confirmed", "{verdicts:?}");
+    assert_eq!(document["clock_offset"]["origin"], "same_clock");
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(crate) struct Member<'a> {
     pub(crate) activities: Vec<Busy>,
     /// What the tenant itself measures.
     pub(crate) service: Option<&'a Trace>,
+    /// Whether its measurements and those of the GPU were stamped by one clock.
+    pub(crate) has_gpu_clock: bool,
     /// The instance that it lives in; `None` without MIG or where it is not known.
     pub(crate) instance: Option<MigInstanceId>,
 }
@@ -53,6 +55,7 @@ pub(crate) fn cast<'a>(
                 subject,
                 activities: Vec::new(),
                 service: None,
+                has_gpu_clock: false,
                 instance: None,
             };
             match subject {
@@ -64,6 +67,7 @@ pub(crate) fn cast<'a>(
                     it.subject = subject.clone();
                     it.activities.extend(own);
                     it.service = Some(trace);
+                    it.has_gpu_clock = is_stamped_by_recorder(trace, &outline.sources);
                 }
                 Subject::Process { gpu, process } => {
                     let known = outline
@@ -101,6 +105,12 @@ pub(crate) fn cast<'a>(
     all.sort_by(|a, b| a.label.cmp(&b.label).then_with(|| a.subject.cmp(&b.subject)));
     one_step_for_all(&mut all);
     all
+}
+
+/// Whether everything in a trace was stamped by the recorder itself.
+fn is_stamped_by_recorder(trace: &Trace, sources: &[Source]) -> bool {
+    let mut own = sources.iter().filter(|it| trace.sources.contains(&it.id)).peekable();
+    own.peek().is_some() && own.all(Source::is_stamped_by_recorder)
 }
 
 /// Tenants get the instance that they live in; one alone in an instance gets its activity too.
