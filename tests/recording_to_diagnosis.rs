@@ -47,7 +47,7 @@ device = 0
 memory_mib = 16000
 power_w = 250
 bandwidth = 0.6
-load = { on-off = { on_ms = ON, off_ms = OFF, vary = { lognormal = 0.3 } } }
+load = { on-off = { on_ms = ON, off_ms = OFF, vary = { lognormal = 0.7 } } }
 
 [[tenants]]
 name = "prefetch"

@@ -147,7 +147,8 @@ fn busy(subject: &Subject, trace: &Trace, part: &Recording) -> Option<Busy> {
     let is_process = matches!(subject, Subject::Process { .. });
     let (stride_s, window_s) = if is_process {
         let step_s = sampling_step(&series)?;
-        (step_s, if activity.window_is_stated { activity.window_s } else { step_s })
+        let is_fixed = activity.window_is_stated && !activity.is_since_before;
+        (step_s, if is_fixed { activity.window_s } else { step_s })
     } else {
         (activity.stride_s, activity.window_s)
     };

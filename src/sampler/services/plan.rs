@@ -66,11 +66,20 @@ impl Plan {
     /// The histogram of requests of a server that no preset knows.
     fn add_usual(&mut self, shown: &BTreeSet<&str>) -> Result<(), String> {
         let is_usual = |it: &&str| USUAL_ENDS.iter().any(|end| it.ends_with(end));
-        let found: Vec<&str> = histograms(shown).filter(is_usual).collect();
+        let mut found: Vec<&str> = histograms(shown).filter(is_usual).collect();
+        let has_buckets = !found.is_empty();
+        if !has_buckets {
+            found = summaries(shown).filter(is_usual).collect();
+        }
         let preferred = PREFERRED.iter().copied().find(|it| found.contains(it));
         let Some(chosen) = preferred.or_else(|| found.first().copied()) else {
             return Err("it shows no histogram of requests that is known".to_owned());
         };
+        if !has_buckets {
+            self.remark = Some(format!(
+                "`{chosen}` is a summary: its mean is read and no quantile, for those of a summary are of minutes; let the server show a histogram"
+            ));
+        }
         if found.len() > 1 {
             self.remark = Some(format!(
                 "{} histograms look like requests ({}); `{chosen}` is read, and #NAME behind the address picks another",
@@ -218,8 +227,15 @@ fn histograms<'a>(shown: &'a BTreeSet<&str>) -> impl Iterator<Item = &'a str> {
     shown.iter().filter_map(|it| it.strip_suffix("_bucket"))
 }
 
+/// Sums and counts without buckets among the names.
+fn summaries<'a>(shown: &'a BTreeSet<&str>) -> impl Iterator<Item = &'a str> {
+    shown.iter().filter_map(|it| it.strip_suffix("_sum")).filter(|base| {
+        shown.contains(format!("{base}_count").as_str()) && !shown.contains(bucket(base).as_str())
+    })
+}
+
 fn existing(shown: &BTreeSet<&str>, asked: &str) -> Result<String, String> {
-    let known: Vec<&str> = histograms(shown).collect();
+    let known: Vec<&str> = histograms(shown).chain(summaries(shown)).collect();
     let base = asked.strip_suffix("_bucket").unwrap_or(asked);
     match known.contains(&base) {
         true => Ok(base.to_owned()),

@@ -262,6 +262,25 @@ fn tgi_counts_arrivals_besides_answers() {
 }
 
 #[test]
+fn a_summary_gives_its_mean_and_says_why_it_gives_no_quantile() {
+    let body = |requests: u64, sum: f64| {
+        format!(
+            "http_server_requests_seconds{{quantile=\"0.99\",status=\"200\"}} 9\n\
+             http_server_requests_seconds_count{{status=\"200\"}} {requests}\n\
+             http_server_requests_seconds_sum{{status=\"200\"}} {sum}\n"
+        )
+    };
+    let mut played = Played::new("chat@0=http://host");
+    let first = played.at(0, &body(100, 5.0));
+    assert!(first.notices.iter().any(|it| it.contains("is a summary")), "{:?}", first.notices);
+    let second = played.at(1, &body(140, 7.0));
+    assert_eq!(second.value(Metric::LatencyMean), Some(0.05));
+    assert_eq!(second.value(Metric::Throughput), Some(40.0));
+    assert_eq!(second.value(Metric::ErrorRate), Some(0.0));
+    assert_eq!(second.value(Metric::LatencyP99), None);
+}
+
+#[test]
 fn a_histogram_is_picked_by_name_and_a_wrong_name_is_told_with_the_nearest() {
     let body = |requests: u64| {
         histogram("a_latency_seconds", "", &[("1", requests), ("+Inf", requests)], 1.0)
