@@ -149,9 +149,10 @@ impl Outline {
                     None => format!("pid {}", process.pid),
                 };
                 // Many processes of many tenants are called python3.
-                match known.and_then(|it| it.tenant.as_ref()) {
-                    Some(tenant) if Some(tenant.as_str()) != name => format!("{tenant}: {label}"),
-                    _ => label,
+                let tenant = known.and_then(|it| it.tenant.as_ref());
+                match tenant.filter(|it| Some(it.as_str()) != name && !it.is_unattributed()) {
+                    Some(tenant) => format!("{tenant}: {label}"),
+                    None => label,
                 }
             }
             Subject::Tenant { tenant, .. } => tenant.to_string(),

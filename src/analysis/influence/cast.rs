@@ -74,7 +74,9 @@ pub(crate) fn cast<'a>(
                         .processes
                         .iter()
                         .find(|it| it.gpu == *gpu && it.process == *process)
-                        .and_then(|it| it.tenant.clone());
+                        .and_then(|it| it.tenant.clone())
+                        // Nobody's processes are no tenant together: each is a suspect of its own.
+                        .filter(|it| !it.is_unattributed());
                     match known {
                         Some(tenant) => {
                             let subject =
