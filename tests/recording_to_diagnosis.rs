@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 use support::{Answer, Workbench};
 
-/// Time slicing: bursts of `batch` slow `chat` down; `prefetch` bursts too, and hurts nobody.
+/// Time slicing: bursts of `batch` double the latency of `chat`; `prefetch` bursts too, and hardly hurts.
 const STORY: &str = r#"
 name = "live"
 description = "two tenants and a bystander"
@@ -216,8 +216,10 @@ fn names_the_aggressor(answer: &Answer) {
         .map(|it| (it["suspect"].as_str().unwrap(), it["influence"]["verdict"].as_str().unwrap()))
         .collect();
     assert_eq!(verdicts[0], ("batch", "confirmed"), "{verdicts:?}\n{document:#}");
-    let bystander = verdicts.iter().find(|it| it.0 == "prefetch").unwrap();
-    assert_ne!(bystander.1, "confirmed", "{verdicts:?}");
+    // Each turn that `prefetch` takes costs something: 6 % in its bursts, by the generator's truth.
+    let bystander = suspects.iter().find(|it| it["suspect"] == "prefetch").unwrap();
+    let effect = bystander["influence"]["effect_ratio"].as_f64().unwrap_or(0.0);
+    assert!(effect < 0.15, "{bystander:#}");
     assert_eq!(document["clock_offset"]["origin"], "same_clock");
 }
 
