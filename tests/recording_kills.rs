@@ -101,12 +101,12 @@ fn kill(times: u64, side_by_side: u64) {
 }
 
 #[test]
-fn killed() {
+fn killed_at_any_moment() {
     kill(12, 6);
 }
 
-#[test]
 #[ignore = "two hundred kills take minutes"]
+#[test]
 fn killed_two_hundred_times() {
     kill(200, 4);
 }
