@@ -113,6 +113,8 @@ fn full_disk_at_rotation() {
     let ballast = disk.take(156);
     let ended = disk.fill(root.path(), &["--rotate-size", "64KB"]);
     expect_full(&ended, "r/segment-000000.parquet");
+    // Going on would need the same room.
+    expect_full(&disk.fill(root.path(), &["--append"]), "r/segment-000000.parquet");
     std::fs::remove_file(ballast).expect("it is there");
     expect_goes_on(root.path(), &disk.path.join("r"), &ended);
 }

@@ -158,17 +158,19 @@ pub(crate) fn whole(path: &Path) -> Recording {
 
 /// Time between the last look at a GPU and this moment, the longest of all GPUs, seconds.
 pub(crate) fn lost_s(recording: &Recording, until_us: i64) -> f64 {
-    let lost = |metric: Metric| {
-        let devices = recording.outline.devices.iter();
-        let of_device = move |gpu| {
-            let series = recording.series(&Subject::device(gpu), metric);
-            let last = series.expect("it was looked at").times().last().expect("a sample");
-            (until_us - last.as_micros()) as f64 / 1e6
-        };
-        devices.map(move |it| of_device(&it.gpu)).fold(f64::NEG_INFINITY, f64::max)
-    };
+    lost_of(recording, Metric::SmClock, i64::MIN, until_us)
+}
+
+/// The same of one metric, when nothing was recorded before `since_us`.
+pub(crate) fn lost_of(recording: &Recording, metric: Metric, since_us: i64, until_us: i64) -> f64 {
     assert!(!recording.outline.devices.is_empty());
-    lost(Metric::SmClock)
+    let of_device = |gpu| {
+        let series = recording.series(&Subject::device(gpu), metric);
+        let last = series.and_then(|it| it.times().last()).map_or(since_us, |it| it.as_micros());
+        until_us.saturating_sub(last.max(since_us)) as f64 / 1e6
+    };
+    let devices = recording.outline.devices.iter();
+    devices.map(|it| of_device(&it.gpu)).fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// Fails when something that a recording held once is not in it any more.
