@@ -12,8 +12,9 @@ use crate::sampler::nvml::Library;
 use crate::sampler::services;
 use crate::sampler::source::{GpuHost, Identity};
 use crate::sampler::{Audience, Notice, OWN_SOURCES, Plan, Status};
+use crate::storage::error::StorageError;
 use crate::storage::{LiveWriter, Mode, Rotation};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,8 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
         .map_err(|it| CliError::usage(it.to_string(), it.remedy()))?;
     let is_over = ends_on_signals()?;
     let mode = if arguments.append { Mode::Append } else { Mode::Create };
-    let mut writer = LiveWriter::open(&arguments.output, mode, rotation(arguments))?;
+    let writer = LiveWriter::open(&arguments.output, mode, rotation(arguments));
+    let mut writer = writer.map_err(place_is_taken)?;
     let plan = Plan {
         gpus,
         unreachable: library.unreachable.iter().map(|it| (it.index, it.refusal)).collect(),
@@ -117,16 +119,44 @@ fn chosen(library: &Library, names: &[String]) -> Result<Vec<Identity>, CliError
     Ok(gpus)
 }
 
+/// Other commands may overwrite what stands there; a recorder may only go on with it.
+fn place_is_taken(error: StorageError) -> CliError {
+    match error {
+        StorageError::Exists { .. } | StorageError::NotARecording { .. } => CliError::usage(
+            error.to_string(),
+            "choose another folder with -o, or go on with a recording that stands there with --append",
+        ),
+        error => error.into(),
+    }
+}
+
 /// A flag that is raised by what ends a program politely.
 fn ends_on_signals() -> Result<Arc<AtomicBool>, CliError> {
     let is_over = Arc::new(AtomicBool::new(false));
+    let deaf = |it: std::io::Error| CliError::failed("cannot listen to signals", &it);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // `nohup` asks that the end of the terminal does not end the program.
+        if signal == SIGHUP && is_ignored(signal) {
+            continue;
+        }
         // The second signal ends the program at once, for whoever cannot wait.
         signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&is_over))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&is_over)))
-            .map_err(|it| CliError::failed("cannot listen to signals", &it))?;
+            .map_err(deaf)?;
     }
+    // A limit on the size of files kills the program unless it listens; then writing fails instead.
+    let is_noted = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGXFSZ, is_noted).map_err(deaf)?;
     Ok(is_over)
+}
+
+/// Whether whoever started the program lets it ignore this signal.
+fn is_ignored(signal: i32) -> bool {
+    let path = Path::new(ROOT).join("proc/self/status");
+    let status = std::fs::read_to_string(path).unwrap_or_default();
+    let mask = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|it| u64::from_str_radix(it.trim(), 16).ok()).unwrap_or(0);
+    (mask >> (signal - 1)) & 1 == 1
 }
 
 /// The GPUs as a recording knows them, so that a service can be put on one of them.

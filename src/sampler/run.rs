@@ -291,7 +291,7 @@ impl Recorder<'_> {
             let Some((since, function)) = thread.hangs else { continue };
             let detail = format!("{}: {function} hung to the end", label(&thread.identity));
             let subject = Subject::device(&thread.identity.gpu);
-            let span = TimeSpan::new(since.stamp(), now.stamp());
+            let span = Some(TimeSpan::covering(since.stamp(), now.stamp()));
             let remedy = "see what `dmesg` says about the GPU";
             let message = blind(BlindSpotKind::Gap, subject, None, span, detail, remedy);
             if let Message::Fact(fact) = message {

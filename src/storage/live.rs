@@ -9,6 +9,7 @@ use crate::domain::time::Timestamp;
 use crate::storage::error::StorageError;
 use crate::storage::journal::{Journal, fold_journals};
 use crate::storage::lock::Lock;
+use crate::storage::replacement::segments_only;
 use crate::storage::segment::{self, Effort};
 use crate::storage::writer::{Mode, RecordingWriter, sink_error};
 use std::path::{Path, PathBuf};
@@ -49,13 +50,14 @@ impl LiveWriter {
     /// Begins a recording in `folder`, or goes on with the one that stands there.
     ///
     /// Journals that a crash left behind become segments first.
-    /// Errors: the place is taken, somebody else writes there, or nothing can be written.
+    /// Errors: the place is taken or holds something else, somebody else writes there, or nothing can be written.
     pub fn open(folder: &Path, mode: Mode, rotation: Rotation) -> Result<Self, StorageError> {
-        let is_there = folder.exists() && !is_empty(folder);
-        match mode {
-            Mode::Append => {}
-            _ if is_there => return Err(StorageError::Exists { path: folder.to_owned() }),
-            _ => {}
+        let is_taken = match mode {
+            Mode::Append => folder.exists() && !folder.is_dir(),
+            _ => folder.exists() && !is_empty(folder),
+        };
+        if is_taken {
+            return Err(StorageError::Exists { path: folder.to_owned() });
         }
         std::fs::create_dir_all(folder).map_err(|source| StorageError::Io {
             path: folder.to_owned(),
@@ -66,7 +68,10 @@ impl LiveWriter {
         let has_recording = fold_journals(folder)?;
         let writer = match has_recording {
             true => RecordingWriter::open_locked(folder)?,
-            false => RecordingWriter::begin(folder),
+            false => {
+                segments_only(folder)?;
+                RecordingWriter::begin(folder)
+            }
         };
         let writer = writer.with_segment_readings(u64::MAX).with_effort(Effort::Light);
         let journal = Journal::begin(folder, writer.next_segment())?;
@@ -91,6 +96,7 @@ impl LiveWriter {
 
     /// Writes the rest and returns what the recording holds.
     pub fn finish(mut self) -> Result<Outline, StorageError> {
+        self.journal.is_in_place()?;
         self.writer.flush()?;
         self.prune_folder()?;
         self.journal.remove()?;
@@ -166,6 +172,7 @@ impl Sink for LiveWriter {
     fn checkpoint(&mut self) -> Result<(), SinkError> {
         self.checkpoints = self.checkpoints.wrapping_add(1);
         let is_lasting = self.checkpoints.is_multiple_of(LASTING);
+        self.journal.is_in_place().map_err(|it| sink_error(&it))?;
         self.journal.checkpoint(is_lasting).map_err(|it| sink_error(&it))?;
         if self.is_due() {
             self.rotate().map_err(|it| sink_error(&it))?;

@@ -22,14 +22,19 @@ impl Watch {
             self.shared.clock.sleep_until(self.now().monotonic_us + LOOK_UP_US);
             let now = self.now();
             if self.is_over() {
-                self.gap(None, TimeSpan::new(lost.stamp(), now.stamp()), detail, refusal.remedy());
+                self.gap(
+                    None,
+                    TimeSpan::covering(lost.stamp(), now.stamp()),
+                    detail,
+                    refusal.remedy(),
+                );
                 return false;
             }
             if now.monotonic_us < next_us {
                 continue;
             }
             if let Some(source) = self.reopen() {
-                let span = TimeSpan::new(lost.stamp(), self.now().stamp());
+                let span = TimeSpan::covering(lost.stamp(), self.now().stamp());
                 self.gap(None, span, detail, refusal.remedy());
                 self.tell(Notice::info(format!("{}: seen again", self.label)));
                 self.begin_anew(source);
@@ -64,7 +69,7 @@ impl Watch {
         self.field_refusals.clear();
         self.lists.clear();
         self.forget_history();
-        self.last = self.now();
+        self.check_clocks(self.now());
         self.own.skip(self.now());
     }
 }
