@@ -32,7 +32,7 @@ const JUMP_AFTER_US: i64 = 2 * SECOND_US;
 /// So long that nothing from before the jump is left in a ring of ten seconds.
 const RECORDED_US: i64 = 13 * SECOND_US;
 /// The recorder notices a jump after so long, and cannot tell on which side a sample in between was.
-const LOOK_US: i64 = SECOND_US / 5;
+const LOOK_US: i64 = SECOND_US / 2;
 /// A process that began shortly before, so that a clock that is set back puts its begin into the future.
 const PID: u32 = 4242;
 
