@@ -5,6 +5,8 @@ use crate::sampler::source::{LISTS, Pace, ProcessList, QUESTIONS, Question, RING
 
 /// Performance counters need samples that are more than 100 ms apart.
 pub(crate) const LEAST_COUNTERS_US: u64 = 110_000;
+/// So much sooner they may come, to get back onto their grid.
+const EARLY_US: i64 = 3_000;
 /// How often rings are drained: so often that a crash loses less than a second of them.
 const DRAIN_US: u64 = 500_000;
 /// How often lists are read.
@@ -133,8 +135,11 @@ impl Gauge {
     pub(crate) fn advance(&mut self, now_us: i64) -> u64 {
         let period = i64::try_from(self.period_us).unwrap_or(i64::MAX);
         if self.pace == Pace::Counters {
-            // No grid: a look that was late must not come too close to the next.
-            self.due_us = now_us + period;
+            // On one grid for all GPUs, so that they are looked at together; one that was late comes
+            // back to it in steps, for two looks must not be too close.
+            let half_us = now_us + period / 2;
+            let next_us = half_us + (-half_us).rem_euclid(period);
+            self.due_us = next_us.max(now_us + LEAST_COUNTERS_US as i64 - EARLY_US);
             return 0;
         }
         let late = (now_us - self.due_us).max(0) / period;

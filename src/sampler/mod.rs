@@ -5,6 +5,7 @@
 
 mod births;
 pub mod clock;
+mod crew;
 pub mod doctor;
 mod gauge;
 mod layout;

@@ -7,6 +7,7 @@ use crate::domain::outline::MigInstance;
 use crate::domain::sink::{Fact, Sink, SinkError};
 use crate::domain::time::TimeSpan;
 use crate::sampler::clock::{Clock, Moment, own_cpu_us};
+use crate::sampler::crew::Crew;
 use crate::sampler::gauge::LEAST_COUNTERS_US;
 use crate::sampler::message::{Message, Notice, Origin, blind, sources};
 use crate::sampler::plan::{Audience, Plan, Status};
@@ -18,12 +19,13 @@ use crate::sampler::watch::{HANG_US, Shared, Watch, label};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
 
 /// Messages that may wait to be written: a disk that is slow for seconds holds nobody up.
 const QUEUE: usize = 8192;
-/// How long the writer waits for a message.
-const WAIT: Duration = Duration::from_millis(50);
+/// How often the writer takes what was told; nobody has to wake it up.
+const WRITE_US: i64 = 100_000;
+/// A look may come so much too early, to be made with another one: a twentieth of the interval.
+const MOST_SLACK_US: u64 = 2_000;
 /// How often what was taken is made safe; with the drain of rings less than a second is lost.
 const CHECKPOINT_US: i64 = 300_000;
 /// How often the status is told.
@@ -65,6 +67,7 @@ pub fn run(
         clock: Arc::clone(clock),
         is_over: AtomicBool::new(false),
         interval_us: plan.interval_us,
+        slack_us: (plan.interval_us / 20).min(MOST_SLACK_US) as i64,
         budget: plan.budget / plan.gpus.len().max(1) as f64,
         root: plan.root.clone(),
         host_name: plan.host_name.clone(),
@@ -79,11 +82,14 @@ pub fn run(
         let identity = Identity::unknown(*index);
         tell_closed(&sender, &identity, *refusal);
     }
-    let threads = start(&shared, plan, &sender);
+    let crew = Crew::new(&shared, plan.gpus.len());
+    let threads = start(&shared, &crew, plan, &sender);
+    crew.relieve();
     drop(sender);
     let now = clock.now();
     let mut recorder = Recorder {
         shared: Arc::clone(&shared),
+        crew,
         plan,
         tenants,
         services,
@@ -101,15 +107,17 @@ pub fn run(
     outcome
 }
 
-/// Starts a thread for each GPU; their looks are spread over the interval.
-fn start(shared: &Arc<Shared>, plan: &Plan, sender: &SyncSender<Message>) -> Vec<Thread> {
-    let begin_us = shared.clock.now().monotonic_us;
-    let count = plan.gpus.len().max(1) as u64;
+/// Starts a thread for each GPU: for its first look, and for whatever may take long.
+fn start(
+    shared: &Arc<Shared>,
+    crew: &Arc<Crew>,
+    plan: &Plan,
+    sender: &SyncSender<Message>,
+) -> Vec<Thread> {
+    let start_us = shared.clock.now().monotonic_us;
     let mut threads = Vec::new();
     for (place, identity) in plan.gpus.iter().enumerate() {
         let pulse = Arc::new(Pulse::new());
-        let offset_us = plan.interval_us * place as u64 / count;
-        let start_us = begin_us + i64::try_from(offset_us).unwrap_or(0);
         let thread = Thread {
             identity: identity.clone(),
             pulse: Arc::clone(&pulse),
@@ -117,12 +125,16 @@ fn start(shared: &Arc<Shared>, plan: &Plan, sender: &SyncSender<Message>) -> Vec
             hangs: None,
         };
         let (shared, sender, identity) = (Arc::clone(shared), sender.clone(), identity.clone());
+        let crew = Arc::clone(crew);
         let work = move || {
             pulse.enter_function("nvmlDeviceGetHandleByUUID", shared.clock.now().monotonic_us);
             let source = shared.host.open(&identity);
             pulse.leave();
             match source {
-                Ok(source) => Watch::new(&shared, sender.clone(), &pulse, source, start_us).run(),
+                Ok(source) => {
+                    let watch = Watch::new(&shared, sender.clone(), &pulse, source, start_us);
+                    Box::new(watch).run(&crew, place);
+                }
                 Err(refusal) => tell_closed(&sender, &identity, refusal),
             }
             let _ = sender.send(Message::Ended(place));
@@ -144,6 +156,7 @@ fn tell_closed(sender: &SyncSender<Message>, identity: &Identity, refusal: Refus
 
 struct Recorder<'a> {
     shared: Arc<Shared>,
+    crew: Arc<Crew>,
     plan: &'a Plan,
     tenants: &'a mut dyn Tenants,
     services: &'a Receiver<Event>,
@@ -163,6 +176,8 @@ impl Recorder<'_> {
         let mut ending_us = None;
         self.tell_unseen_people()?;
         loop {
+            let wake_us = self.shared.clock.now().monotonic_us + WRITE_US;
+            self.shared.clock.sleep_until(wake_us);
             self.take_waiting(messages)?;
             self.take_services()?;
             let now = self.shared.clock.now();
@@ -196,10 +211,8 @@ impl Recorder<'_> {
         self.audience.is_over() || self.plan.duration_us.is_some_and(|it| passed_us >= it)
     }
 
-    /// Waits for a message, and takes all that are there.
+    /// Takes all messages that are there.
     fn take_waiting(&mut self, messages: &Receiver<Message>) -> Result<(), SinkError> {
-        let Ok(first) = messages.recv_timeout(WAIT) else { return Ok(()) };
-        self.take(first)?;
         for message in messages.try_iter().take(QUEUE) {
             self.take(message)?;
         }
@@ -261,6 +274,7 @@ impl Recorder<'_> {
 
     /// Says when a GPU's thread hangs inside the driver; the others go on.
     fn look_after(&mut self, now: Moment) {
+        self.crew.look_after(now.monotonic_us);
         for thread in &mut self.threads {
             let inside = thread.pulse.inside();
             let hanging = inside.filter(|it| now.monotonic_us - it.0 > HANG_US);

@@ -7,11 +7,12 @@ use crate::domain::sink::{Fact, Sink, SinkError};
 use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
 use crate::storage::error::StorageError;
-use crate::storage::journal::{Journal, fold_journals};
+use crate::storage::journal::{self, Journal, fold_journals};
 use crate::storage::lock::Lock;
+use crate::storage::reader::StoredRecording;
 use crate::storage::replacement::segments_only;
 use crate::storage::segment::{self, Effort};
-use crate::storage::writer::{Mode, RecordingWriter, sink_error};
+use crate::storage::writer::{Mode, sink_error};
 use std::path::{Path, PathBuf};
 
 /// Checkpoints between two that wait for the disk: a power cut loses about a second.
@@ -30,19 +31,21 @@ pub struct Rotation {
 
 /// A sink that writes what happens now.
 ///
-/// Rows wait in memory for their segment and stand in a journal beside it until then.
+/// Rows go into a journal, which becomes a segment in time: to sort them then costs less than to
+/// keep them sorted, and nothing of them stays in memory meanwhile.
 #[derive(Debug)]
 pub struct LiveWriter {
     folder: PathBuf,
-    writer: RecordingWriter,
     journal: Journal,
+    /// Number of the segment that the journal becomes.
+    number: usize,
+    written: Outline,
     rotation: Rotation,
     /// What every segment says again, so that each can be read alone.
     standing: Outline,
     first: Option<Timestamp>,
     latest: Timestamp,
     checkpoints: u32,
-    has_rows: bool,
     _lock: Lock,
 }
 
@@ -65,58 +68,72 @@ impl LiveWriter {
             source,
         })?;
         let lock = Lock::take(folder)?;
-        let has_recording = fold_journals(folder)?;
-        let writer = match has_recording {
-            true => RecordingWriter::open_locked(folder)?,
+        let (number, written) = match fold_journals(folder)? {
+            true => {
+                let present = StoredRecording::open(folder)?;
+                (present.next_segment_number(), present.outline().clone())
+            }
             false => {
                 segments_only(folder)?;
-                RecordingWriter::begin(folder)
+                (0, Outline::default())
             }
         };
-        let writer = writer.with_segment_readings(u64::MAX).with_effort(Effort::Light);
-        let journal = Journal::begin(folder, writer.next_segment())?;
         Ok(Self {
             folder: folder.to_owned(),
-            writer,
-            journal,
+            journal: Journal::begin(folder, number)?,
+            number,
+            written,
             rotation,
             standing: Outline::default(),
             first: None,
             latest: Timestamp::default(),
             checkpoints: 0,
-            has_rows: false,
             _lock: lock,
         })
     }
 
     /// Number that the next source may use.
     pub fn next_source(&self) -> SourceId {
-        self.writer.next_source()
+        let used = self.written.sources.iter().chain(&self.standing.sources).map(|it| it.id.0 + 1);
+        SourceId(used.max().unwrap_or(0))
     }
 
     /// Writes the rest and returns what the recording holds.
     pub fn finish(mut self) -> Result<Outline, StorageError> {
         self.journal.is_in_place()?;
-        self.writer.flush()?;
+        self.journal.checkpoint(false)?;
+        self.write_segment()?;
         self.prune_folder()?;
         self.journal.remove()?;
-        self.writer.finish()
+        Ok(self.written)
+    }
+
+    /// Makes a segment of the journal; returns who has rows in it.
+    fn write_segment(&mut self) -> Result<Vec<Subject>, StorageError> {
+        let mut replayed = journal::read(self.journal.path())?;
+        if replayed.subjects.is_empty() && replayed.outline == Outline::default() {
+            return Ok(Vec::new());
+        }
+        let path = segment::path_of(&self.folder, self.number);
+        let outline =
+            segment::write(&path, replayed.outline, &mut replayed.subjects, Effort::Light)?;
+        let present = outline.subjects.clone();
+        self.written.merge(outline);
+        self.number += 1;
+        Ok(present)
     }
 
     fn rotate(&mut self) -> Result<(), StorageError> {
-        self.writer.flush()?;
-        let next = Journal::begin(&self.folder, self.writer.next_segment())?;
+        let present = self.write_segment()?;
+        let next = Journal::begin(&self.folder, self.number)?;
         std::mem::replace(&mut self.journal, next).remove()?;
         self.first = None;
-        self.has_rows = false;
-        let present = self.writer.last_subjects();
         self.standing.processes.retain(|it| {
             let subject = Subject::Process { gpu: it.gpu.clone(), process: it.process };
             present.contains(&subject)
         });
         for fact in facts(&self.standing) {
             self.journal.fact(&fact)?;
-            self.writer.learn(fact);
         }
         self.prune_folder()
     }
@@ -124,8 +141,7 @@ impl LiveWriter {
     /// Removes the oldest segments beyond those that are kept.
     fn prune_folder(&mut self) -> Result<(), StorageError> {
         let Some(keep) = self.rotation.keep else { return Ok(()) };
-        let end = self.writer.next_segment();
-        for number in (0..end.saturating_sub(keep)).rev() {
+        for number in (0..self.number.saturating_sub(keep)).rev() {
             let path = segment::path_of(&self.folder, number);
             if !path.exists() {
                 break;
@@ -139,10 +155,12 @@ impl LiveWriter {
         Ok(())
     }
 
+    /// Whether the segment is large or old enough; one without rows never is.
     fn is_due(&self) -> bool {
-        let age_us = self.first.map_or(0, |it| self.latest.micros_since(it));
-        self.has_rows
-            && (self.journal.bytes() >= self.rotation.bytes || age_us >= self.rotation.age_us)
+        self.first.is_some_and(|first| {
+            self.journal.bytes() >= self.rotation.bytes
+                || self.latest.micros_since(first) >= self.rotation.age_us
+        })
     }
 }
 
@@ -154,19 +172,17 @@ impl Sink for LiveWriter {
         source: SourceId,
         readings: &[(Metric, f64)],
     ) -> Result<(), SinkError> {
-        self.journal.row(at, subject, source, readings).map_err(|it| sink_error(&it))?;
         self.first = self.first.or(Some(at));
         self.latest = self.latest.max(at);
-        self.has_rows = true;
-        self.writer.row(at, subject, source, readings)
+        self.journal.row(at, subject, source, readings).map_err(|it| sink_error(&it))
     }
 
     fn fact(&mut self, fact: Fact) -> Result<(), SinkError> {
         self.journal.fact(&fact).map_err(|it| sink_error(&it))?;
         if is_standing(&fact) {
-            self.standing.learn(fact.clone());
+            self.standing.learn(fact);
         }
-        self.writer.fact(fact)
+        Ok(())
     }
 
     fn checkpoint(&mut self) -> Result<(), SinkError> {

@@ -24,7 +24,7 @@ const ROW_GROUP_ROWS: usize = 262_144;
 /// How hard the compressor works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Level 3: little memory and time, for a recorder beside the work of others.
+    /// Level 3 on one thread: little memory and time, for a recorder beside the work of others.
     Light,
     /// Level 9: three times the time of level 3, a tenth less space.
     Thorough,
@@ -150,6 +150,7 @@ fn write_groups(
     let columns = Columns::needed(subjects.iter());
     let metadata = KeyValueMetadata::from_static(vec![(FOOTER_KEY.to_owned(), footer)]);
     let writer = ParquetWriter::new(file)
+        .set_parallel(effort == Effort::Thorough)
         .with_compression(ParquetCompression::Zstd(Some(ZstdLevel::try_new(effort.level())?)))
         .with_key_value_metadata(Some(metadata));
     let mut batches = writer.batched(&columns.schema())?;

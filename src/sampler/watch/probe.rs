@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
-/// How long one wait for an event lasts, milliseconds.
-const EVENT_WAIT_MS: u32 = 200;
+/// How long one wait for an event lasts, milliseconds; the end of a recording waits for it.
+const EVENT_WAIT_MS: u32 = 1000;
 
 impl Watch {
     /// Asks everything once.
