@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 /// How long one wait for an event lasts, milliseconds; the end of a recording waits for it.
-const EVENT_WAIT_MS: u32 = 1000;
+const EVENT_WAIT_MS: u32 = 400;
 
 impl Watch {
     /// Asks everything once.
