@@ -20,19 +20,23 @@ pub(crate) fn beside(table: &mut Table, folder: &Path, seconds: u64) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/watch_nvitop.py");
     let script = script.display().to_string();
     let all_smi = std::env::var("COTENANT_BENCH_ALL_SMI").unwrap_or("all-smi".to_owned());
-    let runs: [(&str, &str, Vec<&str>); 5] = [
-        ("nvitop, ResourceMetricCollector, 1 Hz", &python, vec![&script, "collector", "1"]),
-        ("nvitop, snapshots of GPUs, 10 Hz", &python, vec![&script, "devices", "0.1"]),
-        ("nvitop, GPUs and processes, 10 Hz", &python, vec![&script, "all", "0.1"]),
-        ("all-smi api, 1 Hz", &all_smi, vec!["api", "--port", "0", "--interval", "1"]),
-        (
-            "all-smi api, processes too, 1 Hz",
-            &all_smi,
-            vec!["api", "--port", "0", "--interval", "1", "--processes"],
-        ),
+    let api = ["api", "--port", "19090", "--interval", "1", "--processes"];
+    let version_of_nvitop = ["-c", "import nvitop; print('nvitop', nvitop.__version__)"];
+    let runs: [(&str, &str, &[&str], Vec<&str>); 4] = [
+        ("its collector, 1 Hz", &python, &version_of_nvitop, vec![&script, "collector", "1"]),
+        ("GPUs and processes, 1 Hz", &python, &version_of_nvitop, vec![&script, "all", "1"]),
+        ("GPUs only, 10 Hz", &python, &version_of_nvitop, vec![&script, "devices", "0.1"]),
+        ("its API, processes too, 1 Hz", &all_smi, &["--version"], api.to_vec()),
     ];
-    for (what, program, arguments) in runs {
-        peer(table, &folder, what, program, &arguments, seconds);
+    for (what, program, asks_version, arguments) in runs {
+        let version = Command::new(program).args(asks_version).output();
+        let version = version.map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned());
+        let Some(version) = version.ok().filter(|it| !it.is_empty()) else {
+            println!("skipped: {program}, {what}: it is not here");
+            continue;
+        };
+        let what = format!("{version}, {what}");
+        peer(table, &folder, &what, program, &arguments, seconds);
     }
 }
 
@@ -44,22 +48,21 @@ fn peer(
     arguments: &[&str],
     seconds: u64,
 ) {
-    let child = Command::new(program)
+    let said = folder.join("said.txt");
+    let mut child = Command::new(program)
         .args(arguments)
         .current_dir(folder)
         .env("LD_LIBRARY_PATH", folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn();
-    let Ok(mut child) = child else {
-        println!("skipped: {what}: {program} is not here");
-        return;
-    };
+        // It may say much, and nobody reads it meanwhile.
+        .stderr(std::fs::File::create(&said).unwrap())
+        .spawn()
+        .unwrap();
     std::thread::sleep(STARTS);
     if let Ok(Some(status)) = child.try_wait() {
-        let stderr = std::io::read_to_string(child.stderr.take().unwrap()).unwrap_or_default();
-        println!("skipped: {what}: {status}: {}", stderr.lines().last().unwrap_or_default());
+        let said = std::fs::read_to_string(&said).unwrap_or_default();
+        println!("skipped: {what}: {status}: {}", said.lines().last().unwrap_or_default());
         return;
     }
     let watched = watch(&child, Duration::ZERO, Duration::from_secs(seconds));

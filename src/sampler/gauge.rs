@@ -242,4 +242,20 @@ mod tests {
         let counters = all.iter().find(|it| it.task == Task::Counters).expect("a task");
         assert_eq!(counters.period_us, LEAST_COUNTERS_US);
     }
+
+    #[test]
+    fn counters_of_all_gpus_fall_into_step_however_late_a_look_was() {
+        let grid = LEAST_COUNTERS_US as i64;
+        for late in [0, 900, 40_000, 109_000, 5_000_000] {
+            let mut gauge = Gauge::new(Task::Counters, 100_000, 0);
+            let mut at = 7 * grid + late;
+            for _ in 0..60 {
+                gauge.advance(at);
+                assert!(gauge.due_us - at >= grid - EARLY_US, "{late}: too close");
+                assert!(gauge.due_us - at <= grid + grid / 2, "{late}: too far");
+                at = gauge.due_us + 60;
+            }
+            assert_eq!(gauge.due_us % grid, 0, "{late}: back on the grid");
+        }
+    }
 }

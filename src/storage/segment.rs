@@ -1,13 +1,15 @@
 //! One Parquet file of a recording, and what its footer says about the rows in it.
 
-use crate::domain::ident::Subject;
+use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
 use crate::domain::time::TimeSpan;
 use crate::storage::error::StorageError;
 use crate::storage::frame::Columns;
 use crate::storage::rows::Rows;
 use polars::polars_utils::compression::ZstdLevel;
-use polars::prelude::{KeyValueMetadata, ParquetCompression, ParquetWriter, PolarsError};
+use polars::prelude::{
+    BatchedWriter, DataFrame, KeyValueMetadata, ParquetCompression, ParquetWriter, PolarsError,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +21,7 @@ use std::sync::OnceLock;
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 /// Key of the footer's JSON.
 pub(crate) const FOOTER_KEY: &str = "cotenant";
-/// Rows of one subject that share a row group at most.
+/// Rows that share a row group at most.
 const ROW_GROUP_ROWS: usize = 262_144;
 /// How hard the compressor works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,11 +129,18 @@ impl Write for Attentive<'_> {
     }
 }
 
+/// The subjects of a segment, those of one GPU together: it is one GPU that is read at a time.
+fn by_gpu(subjects: &BTreeMap<Subject, Rows>) -> Vec<(&Subject, &Rows)> {
+    let mut ordered: Vec<(&Subject, &Rows)> = subjects.iter().collect();
+    ordered.sort_by_key(|it| it.0.gpu());
+    ordered
+}
+
 fn index_of(subjects: &mut BTreeMap<Subject, Rows>) -> Vec<IndexEntry> {
     let mut first_row = 0;
     let mut index = Vec::new();
-    for (subject, rows) in subjects {
-        rows.sort();
+    subjects.values_mut().for_each(Rows::sort);
+    for (subject, rows) in by_gpu(subjects) {
         if let Some(span) = rows.span() {
             let count = rows.times.len();
             index.push(IndexEntry { subject: subject.clone(), first_row, rows: count, span });
@@ -154,11 +163,31 @@ fn write_groups(
         .with_compression(ParquetCompression::Zstd(Some(ZstdLevel::try_new(effort.level())?)))
         .with_key_value_metadata(Some(metadata));
     let mut batches = writer.batched(&columns.schema())?;
-    for (subject, rows) in subjects {
+    // A row group for each subject would cost more than what is in it: dozens of columns each.
+    let mut group: Option<(Option<&GpuId>, DataFrame)> = None;
+    for (subject, rows) in by_gpu(subjects) {
         for first in (0..rows.times.len()).step_by(ROW_GROUP_ROWS) {
             let end = rows.times.len().min(first + ROW_GROUP_ROWS);
-            batches.write_batch(&columns.frame(subject, rows, first..end)?)?;
+            let frame = columns.frame(subject, rows, first..end)?;
+            let fits = |it: &&mut (Option<&GpuId>, DataFrame)| {
+                it.0 == subject.gpu() && it.1.height() + frame.height() <= ROW_GROUP_ROWS
+            };
+            match group.as_mut().filter(fits) {
+                Some((_, begun)) => begun.vstack_mut_owned(frame).map(drop)?,
+                None => {
+                    let full = group.replace((subject.gpu(), frame));
+                    full.map_or(Ok(()), |it| write_group(&mut batches, it.1))?;
+                }
+            }
         }
     }
+    group.map_or(Ok(()), |it| write_group(&mut batches, it.1))?;
     batches.finish().map(drop)
+}
+
+fn write_group(
+    batches: &mut BatchedWriter<BufWriter<File>>,
+    mut group: DataFrame,
+) -> Result<(), PolarsError> {
+    batches.write_batch(group.rechunk_mut())
 }

@@ -1,4 +1,4 @@
-//! One GPU, watched on a thread of its own until the recording ends.
+//! One GPU, watched until the recording ends.
 
 mod ask;
 mod comeback;
