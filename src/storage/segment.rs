@@ -1,15 +1,13 @@
 //! One Parquet file of a recording, and what its footer says about the rows in it.
 
-use crate::domain::ident::{GpuId, Subject};
+use crate::domain::ident::Subject;
 use crate::domain::outline::Outline;
 use crate::domain::time::TimeSpan;
 use crate::storage::error::StorageError;
-use crate::storage::frame::Columns;
+use crate::storage::frame::{Columns, Part};
 use crate::storage::rows::Rows;
 use polars::polars_utils::compression::ZstdLevel;
-use polars::prelude::{
-    BatchedWriter, DataFrame, KeyValueMetadata, ParquetCompression, ParquetWriter, PolarsError,
-};
+use polars::prelude::{KeyValueMetadata, ParquetCompression, ParquetWriter, PolarsError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -164,30 +162,20 @@ fn write_groups(
         .with_key_value_metadata(Some(metadata));
     let mut batches = writer.batched(&columns.schema())?;
     // A row group for each subject would cost more than what is in it: dozens of columns each.
-    let mut group: Option<(Option<&GpuId>, DataFrame)> = None;
+    let mut group: Vec<Part<'_>> = Vec::new();
     for (subject, rows) in by_gpu(subjects) {
         for first in (0..rows.times.len()).step_by(ROW_GROUP_ROWS) {
-            let end = rows.times.len().min(first + ROW_GROUP_ROWS);
-            let frame = columns.frame(subject, rows, first..end)?;
-            let fits = |it: &&mut (Option<&GpuId>, DataFrame)| {
-                it.0 == subject.gpu() && it.1.height() + frame.height() <= ROW_GROUP_ROWS
-            };
-            match group.as_mut().filter(fits) {
-                Some((_, begun)) => begun.vstack_mut_owned(frame).map(drop)?,
-                None => {
-                    let full = group.replace((subject.gpu(), frame));
-                    full.map_or(Ok(()), |it| write_group(&mut batches, it.1))?;
-                }
+            let range = first..rows.times.len().min(first + ROW_GROUP_ROWS);
+            let held: usize = group.iter().map(|it| it.range.len()).sum();
+            let is_other = group.first().is_some_and(|it| it.subject.gpu() != subject.gpu());
+            if is_other || held + range.len() > ROW_GROUP_ROWS {
+                batches.write_batch(&columns.frame(&std::mem::take(&mut group))?)?;
             }
+            group.push(Part { subject, rows, range });
         }
     }
-    group.map_or(Ok(()), |it| write_group(&mut batches, it.1))?;
+    if !group.is_empty() {
+        batches.write_batch(&columns.frame(&group)?)?;
+    }
     batches.finish().map(drop)
-}
-
-fn write_group(
-    batches: &mut BatchedWriter<BufWriter<File>>,
-    mut group: DataFrame,
-) -> Result<(), PolarsError> {
-    batches.write_batch(group.rechunk_mut())
 }
