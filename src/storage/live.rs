@@ -23,7 +23,7 @@ const LASTING: u32 = 3;
 pub struct Rotation {
     /// Bytes before compression.
     pub bytes: u64,
-    /// From its first to its last row, microseconds.
+    /// Time that a segment stays open, microseconds.
     pub age_us: i64,
     /// Older segments are removed; `None` keeps all.
     pub keep: Option<usize>,
@@ -43,8 +43,9 @@ pub struct LiveWriter {
     rotation: Rotation,
     /// What every segment says again, so that each can be read alone.
     standing: Outline,
-    first: Option<Timestamp>,
-    latest: Timestamp,
+    has_rows: bool,
+    /// When the segment was first seen to have rows, by the recorder's clock.
+    began_us: Option<i64>,
     checkpoints: u32,
     _lock: Lock,
 }
@@ -85,8 +86,8 @@ impl LiveWriter {
             written,
             rotation,
             standing: Outline::default(),
-            first: None,
-            latest: Timestamp::default(),
+            has_rows: false,
+            began_us: None,
             checkpoints: 0,
             _lock: lock,
         })
@@ -102,10 +103,22 @@ impl LiveWriter {
     pub fn finish(mut self) -> Result<Outline, StorageError> {
         self.journal.is_in_place()?;
         self.journal.checkpoint(false)?;
-        self.write_segment()?;
-        self.prune_folder()?;
+        // A last segment without rows must not push out one that has some.
+        if !self.write_segment()?.is_empty() {
+            self.prune_folder()?;
+        }
         self.journal.remove()?;
         Ok(self.written)
+    }
+
+    /// Leaves the place as it was found, after nothing could be recorded.
+    pub fn abandon(self) -> Result<(), StorageError> {
+        self.journal.remove()?;
+        let folder = self.folder;
+        drop(self._lock);
+        // Only an empty folder goes; one that was there before may as well.
+        let _ = std::fs::remove_dir(folder);
+        Ok(())
     }
 
     /// Makes a segment of the journal; returns who has rows in it.
@@ -127,7 +140,8 @@ impl LiveWriter {
         let present = self.write_segment()?;
         let next = Journal::begin(&self.folder, self.number)?;
         std::mem::replace(&mut self.journal, next).remove()?;
-        self.first = None;
+        self.has_rows = false;
+        self.began_us = None;
         self.standing.processes.retain(|it| {
             let subject = Subject::Process { gpu: it.gpu.clone(), process: it.process };
             present.contains(&subject)
@@ -156,11 +170,14 @@ impl LiveWriter {
     }
 
     /// Whether the segment is large or old enough; one without rows never is.
-    fn is_due(&self) -> bool {
-        self.first.is_some_and(|first| {
-            self.journal.bytes() >= self.rotation.bytes
-                || self.latest.micros_since(first) >= self.rotation.age_us
-        })
+    ///
+    /// Its age is by the recorder's own clock: what tenants write may be stamped with any time.
+    fn is_due(&mut self, now_us: i64) -> bool {
+        if !self.has_rows {
+            return false;
+        }
+        let began_us = *self.began_us.get_or_insert(now_us);
+        self.journal.bytes() >= self.rotation.bytes || now_us - began_us >= self.rotation.age_us
     }
 }
 
@@ -172,8 +189,7 @@ impl Sink for LiveWriter {
         source: SourceId,
         readings: &[(Metric, f64)],
     ) -> Result<(), SinkError> {
-        self.first = self.first.or(Some(at));
-        self.latest = self.latest.max(at);
+        self.has_rows = true;
         self.journal.row(at, subject, source, readings).map_err(|it| sink_error(&it))
     }
 
@@ -185,12 +201,12 @@ impl Sink for LiveWriter {
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<(), SinkError> {
+    fn checkpoint(&mut self, now_us: i64) -> Result<(), SinkError> {
         self.checkpoints = self.checkpoints.wrapping_add(1);
         let is_lasting = self.checkpoints.is_multiple_of(LASTING);
         self.journal.is_in_place().map_err(|it| sink_error(&it))?;
         self.journal.checkpoint(is_lasting).map_err(|it| sink_error(&it))?;
-        if self.is_due() {
+        if self.is_due(now_us) {
             self.rotate().map_err(|it| sink_error(&it))?;
         }
         Ok(())

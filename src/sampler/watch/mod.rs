@@ -28,6 +28,7 @@ use crate::sampler::source::{
     GpuHost, GpuSource, Identity, ListedProcess, Pace, Part, ProcessList, Refusal, Ring,
 };
 use crate::sampler::stamps::Stamps;
+pub(crate) use crate::sampler::watch::comeback::{FIRST_RETRY_US, LONGEST_RETRY_US};
 use crate::sampler::watch::hidden::Hidden;
 use crate::sampler::watch::own::Own;
 use std::collections::BTreeMap;
@@ -89,6 +90,8 @@ pub(crate) struct Watch {
     /// How far the wall clock was set back in all.
     set_back_us: i64,
     last: Moment,
+    /// Until when it was already said that nobody looked, monotonic.
+    held_up_us: i64,
     gaps: u32,
     /// Why nothing more can be asked.
     ending: Option<Refusal>,
@@ -138,6 +141,7 @@ impl Watch {
             began: now.stamp(),
             set_back_us: 0,
             last: now,
+            held_up_us: now.monotonic_us,
             gaps: 0,
             ending: None,
         }
@@ -222,6 +226,7 @@ impl Watch {
     /// Does all tasks of a pace that are due, or nearly so.
     pub(crate) fn look(&mut self, pace: Pace) {
         self.check_clocks(self.now());
+        self.check_lateness(pace);
         if self.layout_changed.swap(false, Ordering::AcqRel) {
             self.look_anew();
         }
@@ -284,6 +289,7 @@ impl Watch {
             );
             self.tell(Notice::warning(format!("{detail}; it is seen again")));
             self.gap(None, TimeSpan::covering(before.stamp(), after.stamp()), detail, "");
+            self.held_up_us = after.monotonic_us;
         } else {
             self.gauges[place].paid(took_us);
         }

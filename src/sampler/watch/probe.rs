@@ -72,6 +72,7 @@ impl Watch {
         self.tell_hidden_processes();
         let now = self.now();
         self.own.skip(now);
+        self.tell(Message::Looked { missed: 0 });
         for gauge in &mut self.gauges {
             gauge.advance(now.monotonic_us);
         }
