@@ -235,3 +235,34 @@ fn facts(outline: &Outline) -> Vec<Fact> {
 fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut it| it.next().is_none())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ident::TenantId;
+
+    #[test]
+    fn a_tenant_with_a_clock_of_its_own_does_not_close_segments() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("r");
+        let rotation = Rotation { bytes: 1 << 20, age_us: 10_000_000, keep: Some(1) };
+        let mut writer = LiveWriter::open(&folder, Mode::Create, rotation).unwrap();
+        let subject = Subject::Tenant { gpu: None, tenant: TenantId::new("chat") };
+        let mut row = |writer: &mut LiveWriter, at_s: i64, now_us: i64| {
+            let at = Timestamp::from_micros(at_s * 1_000_000);
+            writer.row(at, &subject, SourceId(1), &[(Metric::Throughput, 1.0)]).unwrap();
+            writer.checkpoint(now_us).unwrap();
+        };
+        for (second, at_s) in [1_700_000_000, 4_102_444_800, 1_700_000_002].into_iter().enumerate()
+        {
+            row(&mut writer, at_s, second as i64 * 1_000_000);
+        }
+        assert_eq!(writer.number, 0, "three seconds are no ten");
+        row(&mut writer, 1_700_000_003, 11_000_000);
+        assert_eq!(writer.number, 1);
+        let outline = writer.finish().unwrap();
+        assert_eq!(outline.readings, 4);
+        let kept = StoredRecording::open(&folder).unwrap();
+        assert_eq!(kept.outline().readings, 4, "a segment without rows pushes nothing out");
+    }
+}
