@@ -248,7 +248,7 @@ mod tests {
         let rotation = Rotation { bytes: 1 << 20, age_us: 10_000_000, keep: Some(1) };
         let mut writer = LiveWriter::open(&folder, Mode::Create, rotation).unwrap();
         let subject = Subject::Tenant { gpu: None, tenant: TenantId::new("chat") };
-        let mut row = |writer: &mut LiveWriter, at_s: i64, now_us: i64| {
+        let row = |writer: &mut LiveWriter, at_s: i64, now_us: i64| {
             let at = Timestamp::from_micros(at_s * 1_000_000);
             writer.row(at, &subject, SourceId(1), &[(Metric::Throughput, 1.0)]).unwrap();
             writer.checkpoint(now_us).unwrap();
