@@ -68,7 +68,7 @@ pub(crate) struct RotationArgs {
     /// Close a segment after so much data, counted before compression, from 64KB to 256MB
     #[arg(long, value_name = "SIZE", default_value = "8MB", value_parser = size)]
     pub(crate) rotate_size: u64,
-    /// Close a segment after this time, at least 1s
+    /// Close a segment after this time, at least 100ms
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = age)]
     pub(crate) rotate_age: SampleInterval,
     /// Keep so many segments, and remove older ones [default: all]
@@ -89,8 +89,8 @@ fn look_interval(text: &str) -> Result<SampleInterval, String> {
 /// How long a segment stays open.
 fn age(text: &str) -> Result<SampleInterval, String> {
     let age = interval(text)?;
-    let is_long = age.as_micros() >= 1_000_000;
-    is_long.then_some(age).ok_or_else(|| format!("`{text}` is shorter than 1s"))
+    let is_long = age.as_micros() >= 100_000;
+    is_long.then_some(age).ok_or_else(|| format!("`{text}` is shorter than 100ms"))
 }
 
 /// A share of time, typed as percent.
