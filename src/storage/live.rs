@@ -44,6 +44,8 @@ pub struct LiveWriter {
     /// What every segment says again, so that each can be read alone.
     standing: Outline,
     has_rows: bool,
+    /// Whether something was said that is not true throughout.
+    has_news: bool,
     /// When the segment was first seen to have rows, by the recorder's clock.
     began_us: Option<i64>,
     checkpoints: u32,
@@ -87,6 +89,7 @@ impl LiveWriter {
             rotation,
             standing: Outline::default(),
             has_rows: false,
+            has_news: false,
             began_us: None,
             checkpoints: 0,
             _lock: lock,
@@ -103,9 +106,12 @@ impl LiveWriter {
     pub fn finish(mut self) -> Result<Outline, StorageError> {
         self.journal.is_in_place()?;
         self.journal.checkpoint(false)?;
-        // A last segment without rows must not push out one that has some.
-        if !self.write_segment()?.is_empty() {
-            self.prune_folder()?;
+        // A last segment that says nothing new is none, and one without rows pushes out no other.
+        if self.has_rows || self.has_news || self.number == 0 {
+            let has_rows = !self.write_segment()?.is_empty();
+            if has_rows {
+                self.prune_folder()?;
+            }
         }
         self.journal.remove()?;
         Ok(self.written)
@@ -141,6 +147,7 @@ impl LiveWriter {
         let next = Journal::begin(&self.folder, self.number)?;
         std::mem::replace(&mut self.journal, next).remove()?;
         self.has_rows = false;
+        self.has_news = false;
         self.began_us = None;
         self.standing.processes.retain(|it| {
             let subject = Subject::Process { gpu: it.gpu.clone(), process: it.process };
@@ -195,8 +202,9 @@ impl Sink for LiveWriter {
 
     fn fact(&mut self, fact: Fact) -> Result<(), SinkError> {
         self.journal.fact(&fact).map_err(|it| sink_error(&it))?;
-        if is_standing(&fact) {
-            self.standing.learn(fact);
+        match is_standing(&fact) {
+            true => self.standing.learn(fact),
+            false => self.has_news = true,
         }
         Ok(())
     }
