@@ -1,0 +1,16 @@
+//! If these workloads shared a GPU, what would their p99 be?
+//!
+//! Floor 2, pure: demands in, predictions out; no IO, no clock, the same bits with any number of threads.
+#![warn(missing_docs)]
+
+pub mod demand;
+mod draw;
+pub mod partition;
+pub mod phases;
+pub mod power;
+pub mod range;
+pub mod refusal;
+mod replay;
+pub mod share;
+mod turns;
+pub mod whatif;
