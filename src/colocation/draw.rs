@@ -10,6 +10,7 @@ pub(crate) struct Draw(u64);
 
 impl Draw {
     /// The stream of a seed.
+    #[cfg(test)]
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }

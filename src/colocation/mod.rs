@@ -5,12 +5,16 @@
 
 pub mod demand;
 mod draw;
+pub mod observed;
 pub mod partition;
 pub mod phases;
 pub mod power;
 pub mod range;
 pub mod refusal;
 mod replay;
+mod service;
 pub mod share;
+mod spells;
 mod turns;
+mod watched;
 pub mod whatif;
