@@ -4,6 +4,7 @@ use generator::*;
 use rayon::prelude::*;
 fn main(){
     let n:u64=std::env::args().nth(1).and_then(|it|it.parse().ok()).unwrap_or(40);
+    if let Some(k)=std::env::args().nth(2){ let kind=match k.as_str(){"mps"=>Kind::Mps,"ts"=>Kind::TimeSlicing,_=>Kind::Mig}; let w=World::random(kind,n+1); println!("{}",w.describe()); let d=[w.recorded(0),w.recorded(1)]; for d in &d {println!("{} pace {:?} busy {:.4} n {} host {:.5} width {:?} bw {:?} power {:?} meanwork {:.5} ass {:?} doubts {:?}",d.name,d.pace,d.busy_share(),d.timeline.len(),d.host_s,d.width,d.bandwidth,d.power_w,d.busy_share()*d.timeline.span_s()/d.timeline.len() as f64,d.assumptions,d.doubts.as_ref().map(|x|(x[0].len(),x[1].len())));} println!("{:#?}",w.predicted(&d)); for s in [900.0,3600.0]{println!("played {}",w.played(s));} return;}
     for kind in [Kind::Mps,Kind::TimeSlicing,Kind::Mig]{
         let t=std::time::Instant::now();
         let trials:Vec<Trial>=(0..n).into_par_iter().map(|s|World::random(kind,s+1).trial()).collect();

@@ -69,7 +69,7 @@ impl World {
         let other_work_ms = log(3.0, 60.0);
         let spread = rng.random_range(0.0..0.6);
         let host_ms = rng.random_range(0.0..10.0);
-        let mut body = |load: String, rng: &mut ChaCha8Rng| {
+        let body = |load: String, rng: &mut ChaCha8Rng| {
             let (width, bandwidth) = (rng.random_range(0.3..1.0), rng.random_range(0.1..0.7));
             let power = rng.random_range(100.0..330.0);
             (format!("width = {width}\nbandwidth = {bandwidth}\npower_w = {power}\nload = {load}\n"), power)
@@ -153,6 +153,8 @@ impl World {
         }
         Scenario::from_toml(&text).unwrap_or_else(|it| panic!("{it}\n{text}"))
     }
+
+    pub(crate) fn describe(&self)->String{format!("{}\n{}\n{} cap {} {:?}",self.tenants[0],self.tenants[1],self.sharing,self.cap_w,self.mechanism)}
 
     /// A tenant recorded alone at 10 Hz, with a service that counts by the second.
     pub(crate) fn recorded(&self, place: usize) -> Demand {

@@ -1,7 +1,7 @@
 //! A replay over many relative phases, until the answer is steady or the budget is spent.
 //!
-//! How two loads will meet is not known, so each replay begins every tenant at a random place of its own trace. A replay
-//! lasts as long as the longest trace if that is affordable, else the longest window that is.
+//! How two loads will meet is not known, so each replay begins every tenant at a random place of its own trace and lasts a window:
+//! a quarter of the longest trace if that is affordable, else the longest that is.
 
 use crate::colocation::demand::Pace;
 use crate::colocation::demand::Timeline;
@@ -18,10 +18,14 @@ const GROUPS: usize = 12;
 const WARM_UP: f64 = 0.03;
 /// Pieces of each tenant's work that a window holds at least, on average, as far as there are so many.
 const LEAST_PIECES: f64 = 60.0;
+/// Longest window as a share of the trace: the spread among windows then holds what a finite trace leaves to chance.
+const LONGEST_WINDOW: f64 = 0.25;
 /// How many times the budget may be exceeded so that windows hold that many.
 const MOST_OVERDRAFT: f64 = 3.0;
 /// Normal quantile of the 5-95 % range, a little wider for the few groups it is taken from.
 const TO_95: f64 = 1.8;
+/// Standard deviation of the logarithm that the model itself is off by, with measured inputs: see `reports/whatif.md`.
+const MODEL_ERROR: f64 = 0.02;
 
 /// How much work a prediction may cost, and when it may stop early.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,8 +107,7 @@ pub(crate) fn over_phases(
         let tenants =
             parts.iter().zip(starts).map(|(part, start)| (part.timeline, part.pace, start));
         let replay = Replay::new(tenants, sharing.clone(), regulator.cloned());
-        let warm_up = if plan.is_whole { 0.0 } else { WARM_UP * plan.window_s };
-        let (times, events) = replay.play(warm_up, plan.window_s);
+        let (times, events) = replay.play(WARM_UP * plan.window_s, plan.window_s);
         spent += events;
         for ((tally, times), part) in tallies.iter_mut().zip(times).zip(parts) {
             tally.add(times, part.host_s, window % plan.per_group == plan.per_group - 1);
@@ -128,7 +131,6 @@ struct Plan {
     windows: usize,
     /// Windows that are one observation of the quantiles.
     per_group: usize,
-    is_whole: bool,
 }
 
 impl Plan {
@@ -139,19 +141,15 @@ impl Plan {
         let per_second: f64 = parts.iter().map(|it| 2.0 * rate(it)).sum();
         let events = budget.events.max(1) as f64;
         let phases = budget.phases.max(GROUPS);
-        if per_second * whole_s * GROUPS as f64 <= events {
-            let most = (events / (per_second * whole_s).max(1.0)) as usize;
-            let windows = most.clamp(GROUPS, phases);
-            return Self { window_s: whole_s, windows, per_group: 1, is_whole: true };
-        }
+        let longest_s = whole_s * LONGEST_WINDOW;
         let slowest = parts.iter().map(|it| LEAST_PIECES / rate(it).max(f64::MIN_POSITIVE));
         let least_s = slowest.fold(0.0, f64::max);
         let affordable_s = events / per_second / (2 * GROUPS) as f64;
-        let window_s = affordable_s.max(least_s.min(affordable_s * MOST_OVERDRAFT)).min(whole_s);
+        let window_s = affordable_s.max(least_s.min(affordable_s * MOST_OVERDRAFT)).min(longest_s);
         let windows = (events / (per_second * window_s)).ceil() as usize;
         let per_group = (windows / GROUPS).max(1);
         let windows = (per_group * phases.min(windows / per_group)).max(per_group * GROUPS);
-        Self { window_s, windows, per_group, is_whole: false }
+        Self { window_s, windows, per_group }
     }
 }
 
@@ -164,7 +162,7 @@ struct Tally {
     group_from: usize,
     /// Logarithm of the slowdown of the quantiles, group by group.
     groups: [Moments; 3],
-    per_group: Vec<[f64; 3]>,
+    count: usize,
     unfinished: usize,
     elapsed_s: f64,
     progress_s: f64,
@@ -186,38 +184,31 @@ impl Tally {
                 for (moments, ratio) in self.groups.iter_mut().zip(ratios) {
                     moments.insert(ratio.ln());
                 }
-                self.per_group.push(ratios);
+                self.count += 1;
             }
         }
     }
 
     fn standard_error(&self) -> f64 {
         let p99 = &self.groups[2];
-        let count = self.per_group.len();
+        let count = self.count;
         p99.variance().map_or(0.0, |it| (it / count.max(1) as f64).sqrt())
     }
 
     fn outcome(self, part: &Part<'_>, plan: &Plan) -> Option<Outcome> {
         let pooled = ratios(&self.shared, &self.solo)?;
-        let groups = self.per_group.len();
+        let groups = self.count;
         let of_group_s = plan.window_s * plan.per_group as f64;
         // As long as the trace: a longer stretch varies less, by the root of its length.
         let horizon = (of_group_s / part.timeline.span_s()).min(1.0) + 1.0 / groups.max(1) as f64;
         let spread = |level: usize| {
             let deviation = self.groups[level].variance().map_or(0.0, f64::sqrt);
-            TO_95 * deviation * horizon.sqrt()
-        };
-        let median = |level: usize| -> f64 {
-            let all: Vec<f64> = self.per_group.iter().map(|it| it[level]).collect();
-            match plan.is_whole {
-                true => quantiles(&all, &[0.5]).map_or(pooled[level], |it| it[0]),
-                false => pooled[level],
-            }
+            TO_95 * (deviation * deviation * horizon + MODEL_ERROR * MODEL_ERROR).sqrt()
         };
         let shared = quantiles(&self.shared, &LEVELS)?;
         let all = (self.shared.len() + self.unfinished).max(1);
         Some(Outcome {
-            slowdown: Quantiles { p50: median(0), p95: median(1), p99: median(2) },
+            slowdown: Quantiles { p50: pooled[0], p95: pooled[1], p99: pooled[2] },
             spread: Quantiles { p50: spread(0), p95: spread(1), p99: spread(2) },
             shared_s: Quantiles { p50: shared[0], p95: shared[1], p99: shared[2] },
             progress: if self.elapsed_s > 0.0 { self.progress_s / self.elapsed_s } else { 1.0 },

@@ -1,15 +1,19 @@
 //! From busy fractions of bins to spells of work: exact where bursts are longer than a bin, drawn where they are shorter.
 
 use crate::colocation::draw::Draw;
-use crate::stats::telegraph::{blur_index_of, invert, invert_unless_periodic};
+use crate::stats::telegraph::{blur_index_of, invert_unless_periodic};
 
 /// From here on a bin counts as full, from there down as idle.
 const FULL: f64 = 0.985;
 const IDLE: f64 = 0.005;
 /// Blur index from which on bursts are longer than the window.
 const RESOLVED: f64 = 0.6;
-/// Share of a bin that a burst is taken to last where nothing tells, with both ends.
-const UNKNOWN: [f64; 3] = [0.01, 0.1, 0.5];
+/// Share of a window that a burst is taken to last where nothing tells, with both ends.
+const UNKNOWN: [f64; 3] = [0.01, 0.05, 0.3];
+/// Shortest burst that is played, seconds: shorter ones act alike, and a train of kernels is one burst.
+const SHORTEST_S: f64 = 0.5e-3;
+/// Inferred bursts below this share of a window are not believed: a regular train varies less than chance and looks like that.
+const LEAST_BELIEVED: f64 = 0.03;
 /// Factor within which an inferred length is right.
 const INFERRED: f64 = 3.0;
 
@@ -31,14 +35,12 @@ impl BurstLength {
         if blur.is_none_or(|it| it >= RESOLVED) {
             return Self::Seen;
         }
-        match invert_unless_periodic(&[fractions], window_s, quantum) {
-            Some(it) => Self::Inferred([it.on / INFERRED, it.on, it.on * INFERRED]),
-            None => {
-                let guess = invert(fractions, window_s, quantum).map(|it| it.on);
-                let [low, middle, high] = UNKNOWN.map(|it| it * window_s);
-                let middle = guess.map_or(middle, |it| it.clamp(low, high));
-                Self::Unknown([low, middle, high])
+        let floor = |lengths: [f64; 3]| lengths.map(|it| it.max(SHORTEST_S));
+        match invert_unless_periodic(&[fractions], window_s, quantum).map(|it| it.on) {
+            Some(on) if on >= LEAST_BELIEVED * window_s => {
+                Self::Inferred(floor([on / INFERRED, on, on * INFERRED]))
             }
+            _ => Self::Unknown(floor(UNKNOWN.map(|it| it * window_s))),
         }
     }
 }
