@@ -3,12 +3,15 @@
 //! Floor 2, pure: demands in, predictions out; no IO, no clock, the same bits with any number of threads.
 #![warn(missing_docs)]
 
+pub mod conformal;
 pub mod demand;
 mod draw;
+pub mod observation;
 pub mod observed;
 pub mod partition;
 pub mod phases;
 pub mod power;
+pub mod predictor;
 pub mod range;
 pub mod refusal;
 mod replay;

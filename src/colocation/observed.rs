@@ -16,6 +16,8 @@ use std::sync::Arc;
 const BANDWIDTH_PER_UTILISATION: f64 = 0.9;
 /// Standard deviation of the busy fraction from which on power can be told apart from idle power.
 const TELLING: f64 = 0.05;
+/// Share of the SMs while active where nothing tells: see [`Assumption::WidthUnknown`].
+const UNKNOWN_WIDTH: Range = Range { expected: 0.65, low: 0.3, high: 1.0 };
 /// Busy seconds below which a tenant counts as idle.
 const LEAST_BUSY_S: f64 = 1e-6;
 
@@ -162,7 +164,7 @@ impl Demand {
         match mean(Metric::SmActive).filter(|_| busy > 0.0) {
             Some(it) => self.width = Range::exact(while_active(it).max(0.01)),
             None => {
-                self.width = Range::new(1.0, 0.5, 1.0);
+                self.width = UNKNOWN_WIDTH;
                 self.assume(Assumption::WidthUnknown);
             }
         }

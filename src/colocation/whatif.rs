@@ -25,6 +25,9 @@ const LEAST_BURSTS: usize = 3;
 /// Widening, as a share, for a tenant that was not recorded alone.
 const CO_PROFILED: f64 = 0.10;
 
+/// Power by which the ends of an interval move away for a tenant that was recorded on another model of GPU.
+const OTHER_GPU: f64 = 2.0;
+
 /// A tenant and what it gets.
 #[derive(Debug, Clone, Copy)]
 pub struct Seat<'a> {
@@ -221,13 +224,13 @@ fn sharing(active: &[Seat<'_>], mechanism: &Mechanism, options: &Options, end: E
         Mechanism::Mig => {
             let speed = |it: &Seat<'_>| {
                 let Some(slice) = it.slice else { return 1.0 };
-                match measured_by_driver(it.demand, slice) {
-                    Some(slowdown) => 1.0 / slowdown.at(end),
-                    None => {
-                        let (width, bandwidth) =
-                            (it.demand.width.at(end), it.demand.bandwidth.at(end));
-                        slice_speed(width, bandwidth, slice, attainable)
-                    }
+                let (width, bandwidth) = (it.demand.width.at(end), it.demand.bandwidth.at(end));
+                let by_slice = slice_speed(width, bandwidth, slice, attainable);
+                match (measured_by_driver(it.demand, slice), end) {
+                    (None, _) => by_slice,
+                    (Some(slowdown), End::Expected) => 1.0 / slowdown.expected,
+                    (Some(slowdown), End::Benign) => by_slice.max(1.0 / slowdown.low),
+                    (Some(slowdown), End::Adverse) => by_slice.min(1.0 / slowdown.high),
                 }
             };
             Sharing::Together(Speeds::own(active.iter().map(speed).collect()))
@@ -273,13 +276,16 @@ fn told(
         true => 1.0 + CO_PROFILED,
         false => 1.0,
     };
+    let is_scaled = active.iter().any(|it| it.demand.assumptions.contains(&Assumption::OtherGpu));
+    let power = if is_scaled { OTHER_GPU } else { 1.0 };
     let mut slowdown = first.slowdown.zip(first.spread).map(|(it, spread)| around(it, spread));
     for other in &outcomes[1..] {
         let ends = other.slowdown.zip(other.spread).map(|(it, spread)| around(it, spread));
         slowdown = slowdown.zip(ends).map(|(one, more)| one.hull(more));
     }
     let slowdown = slowdown.map(|it| {
-        Range { low: it.low / widening, high: it.high * widening, ..it }.at_least(1.0)
+        let end = |value: f64| it.expected * (value / it.expected).powf(power);
+        Range { low: end(it.low) / widening, high: end(it.high) * widening, ..it }.at_least(1.0)
     });
     let latency_s = first.shared_s.zip(slowdown).map(|(shared, it)| {
         let scale = shared / it.expected;
