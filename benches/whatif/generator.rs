@@ -1,6 +1,6 @@
 //! Pairs of which the generator knows the truth: recorded alone, predicted, and then played together.
 
-use cotenant::colocation::demand::Demand;
+use cotenant::colocation::demand::{Demand, Spread};
 use cotenant::colocation::observed::Sitting;
 use cotenant::colocation::power::PowerCap;
 use cotenant::colocation::range::Range;
@@ -39,13 +39,11 @@ pub(crate) struct World {
     tenants: [String; 2],
     names: [&'static str; 2],
     sharing: String,
-    pub(crate) mechanism: Mechanism,
+    mechanism: Mechanism,
     slices: [Option<Slice>; 2],
     cap_w: f64,
     /// Whether the recorder has performance counters.
-    pub(crate) is_profiled: bool,
-    /// What the neighbour is.
-    pub(crate) neighbour: &'static str,
+    is_profiled: bool,
 }
 
 /// A prediction beside what was played.
@@ -53,8 +51,7 @@ pub(crate) struct Trial {
     pub(crate) predicted: TenantPrediction,
     pub(crate) played_p99: f64,
     pub(crate) is_profiled: bool,
-    pub(crate) neighbour: &'static str,
-    /// What the driver would make one expect: 1, and 1/(1 − busy share of the other) or so.
+    /// What one would say without a model: 1, u₁+u₂, 1+u₂.
     pub(crate) simple: [f64; 3],
 }
 
@@ -80,11 +77,11 @@ impl World {
         let (victim, victim_w) = body(victim, &mut rng);
         let duty = rng.random_range(0.1..0.6);
         let vary = ["\"fixed\"", "\"exponential\"", "{ lognormal = 0.5 }"][rng.random_range(0..3)];
-        let (neighbour, load) = match rng.random_range(0..6) {
-            0 => ("stream", format!("{{ steady = {{ busy_ms = {busy_ms}, period_ms = {} }} }}", busy_ms / duty)),
-            1 => ("trainer", format!("{{ trainer = {{ compute_ms = {compute_ms}, pause_ms = {}, vary = {{ jitter = 0.1 }} }} }}", compute_ms * rng.random_range(0.05..0.6))),
-            2 => ("server", format!("{{ server = {{ per_second = {}, work_ms = {other_work_ms}, vary = {{ lognormal = 0.3 }} }} }}", duty * 1e3 / other_work_ms * 0.7)),
-            _ => ("bursts", format!("{{ on-off = {{ on_ms = {on_ms}, off_ms = {}, vary = {vary} }} }}", on_ms * (1.0 - duty) / duty)),
+        let load = match rng.random_range(0..6) {
+            0 => format!("{{ steady = {{ busy_ms = {busy_ms}, period_ms = {} }} }}", busy_ms / duty),
+            1 => format!("{{ trainer = {{ compute_ms = {compute_ms}, pause_ms = {}, vary = {{ jitter = 0.1 }} }} }}", compute_ms * rng.random_range(0.05..0.6)),
+            2 => format!("{{ server = {{ per_second = {}, work_ms = {other_work_ms}, vary = {{ lognormal = 0.3 }} }} }}", duty * 1e3 / other_work_ms * 0.7),
+            _ => format!("{{ on-off = {{ on_ms = {on_ms}, off_ms = {}, vary = {vary} }} }}", on_ms * (1.0 - duty) / duty),
         };
         let (other, other_w) = body(load, &mut rng);
         let is_capped = rng.random_bool(0.25);
@@ -111,7 +108,7 @@ impl World {
                 (format!("{{ mig = {{ instances = [{}, {}] }} }}", instance(layout[0]), instance(layout[1])), Mechanism::Mig, layout.map(slice))
             }
         };
-        World { kind, seed, tenants: [victim, other], names: ["victim", "other"], sharing, mechanism, slices, cap_w, is_profiled, neighbour }
+        World { kind, seed, tenants: [victim, other], names: ["victim", "other"], sharing, mechanism, slices, cap_w, is_profiled }
     }
 
     /// One of the rows of the table of burst lengths: 20 ms requests, 5 a second, beside one that is busy 30 % of the time.
@@ -154,7 +151,12 @@ impl World {
         Scenario::from_toml(&text).unwrap_or_else(|it| panic!("{it}\n{text}"))
     }
 
-    pub(crate) fn describe(&self)->String{format!("{}\n{}\n{} cap {} {:?}",self.tenants[0],self.tenants[1],self.sharing,self.cap_w,self.mechanism)}
+    /// The tenants of [`World::burst_row`] from plain numbers.
+    pub(crate) fn stated(on_ms: f64) -> [Demand; 2] {
+        let victim = Demand::requests("victim", 5.0, (0.02, Spread::Fixed), 3600.0);
+        let other = Demand::bursts("other", 0.3, (on_ms / 1e3, Spread::Exponential), 3600.0);
+        [victim, other].map(|it| it.expect("the numbers are positive").wide(1.0, 0.1))
+    }
 
     /// A tenant recorded alone at 10 Hz, with a service that counts by the second.
     pub(crate) fn recorded(&self, place: usize) -> Demand {
@@ -208,7 +210,6 @@ impl World {
             predicted: self.predicted(&demands),
             played_p99: self.played(SECONDS),
             is_profiled: self.is_profiled,
-            neighbour: self.neighbour,
             simple: [1.0, (own + other).max(1.0), 1.0 + other],
         }
     }
