@@ -15,6 +15,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("sampler", &["domain"]),
     ("storage", &["domain"]),
     ("analysis", &["domain", "stats"]),
+    ("colocation", &["domain", "stats"]),
     ("recommender", &["domain", "analysis"]),
     ("report", &["domain", "analysis", "recommender"]),
     ("cli", &["domain", "import", "sampler", "storage", "analysis", "recommender", "report"]),
@@ -41,7 +42,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("prometheus_parse", &["import::prometheus_text", "sampler::services::exposition"]),
     ("rand", &["stats"]),
     ("rand_chacha", &["stats"]),
-    ("rayon", &["analysis", "cli"]),
+    ("rayon", &["analysis", "colocation", "cli"]),
     ("realfft", &["stats"]),
     ("rustix", &["sampler"]),
     (
@@ -52,6 +53,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "sampler::tenants::rules",
             "storage",
             "analysis",
+            "colocation",
             "recommender",
             "report::render::json",
             "report::render::csv",
@@ -122,6 +124,7 @@ const MACHINE_PATHS: [&str; 5] = ["/home/", "/root/", "/Users/", "C:\\Users\\", 
 /// Files that may hold such a path, and why.
 const EXAMPLE_PATHS: &[(&str, &str)] = &[
     ("src/import/smi/program.rs", "tests that folders in a program's name are dropped"),
+    ("benches/whatif/table.rs", "reads published tables where they lie at hand, and skips visibly"),
     ("src/import/testing.rs", "reads real captures where they lie at hand, and skips visibly"),
     ("tests/architecture.rs", "names the paths that it looks for"),
     ("tests/support/mod.rs", "reads real captures where they lie at hand, and skips visibly"),
