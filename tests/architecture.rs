@@ -17,8 +17,20 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("analysis", &["domain", "stats"]),
     ("colocation", &["domain", "stats"]),
     ("recommender", &["domain", "analysis"]),
-    ("report", &["domain", "analysis", "recommender"]),
-    ("cli", &["domain", "import", "sampler", "storage", "analysis", "recommender", "report"]),
+    ("report", &["domain", "analysis", "colocation", "recommender"]),
+    (
+        "cli",
+        &[
+            "domain",
+            "import",
+            "sampler",
+            "storage",
+            "analysis",
+            "colocation",
+            "recommender",
+            "report",
+        ],
+    ),
 ];
 
 /// Which modules may name a foreign crate; a part of a path stands for all below it.
@@ -67,7 +79,10 @@ const DOORS: &[(&str, &[&str])] = &[
     ("statrs", &["stats"]),
     ("tempfile", &["cli"]),
     ("thiserror", &["import", "sampler", "storage", "recommender", "report::plot"]),
-    ("toml", &["import::mapping", "recommender::policy", "sampler::tenants::rules"]),
+    (
+        "toml",
+        &["import::mapping", "colocation::profiles", "recommender::policy", "sampler::tenants::rules"],
+    ),
     ("unicode_width", &["report"]),
     ("ureq", &["sampler::services::fetch"]),
     ("zstd", &["import::text::decompress"]),

@@ -17,7 +17,9 @@ const BANDWIDTH_PER_UTILISATION: f64 = 0.9;
 /// Standard deviation of the busy fraction from which on power can be told apart from idle power.
 const TELLING: f64 = 0.05;
 /// Share of the SMs while active where nothing tells: see [`Assumption::WidthUnknown`].
-const UNKNOWN_WIDTH: Range = Range { expected: 0.65, low: 0.3, high: 1.0 };
+pub(crate) const UNKNOWN_WIDTH: Range = Range { expected: 0.65, low: 0.3, high: 1.0 };
+/// Share of the peak memory bandwidth while active where nothing tells: see [`Assumption::BandwidthUnknown`].
+pub(crate) const UNKNOWN_BANDWIDTH: Range = Range { expected: 0.0, low: 0.0, high: 0.5 };
 /// Busy seconds below which a tenant counts as idle.
 const LEAST_BUSY_S: f64 = 1e-6;
 
@@ -177,7 +179,7 @@ impl Demand {
                 self.assume(Assumption::BandwidthFromUtilisation);
             }
             (None, None) => {
-                self.bandwidth = Range::new(0.0, 0.0, 0.5);
+                self.bandwidth = UNKNOWN_BANDWIDTH;
                 self.assume(Assumption::BandwidthUnknown);
             }
         }

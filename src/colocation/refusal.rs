@@ -26,6 +26,8 @@ pub enum Refusal {
     },
     /// Under MIG, somebody has no slice.
     NoSlice,
+    /// No set of MIG instances that can stand beside each other holds them all.
+    NoSplit,
     /// More tenants than can be replayed together.
     TooManyTenants {
         /// The most that can be.
@@ -47,6 +49,7 @@ impl fmt::Display for Refusal {
             ),
             Self::TooFewBursts { seen } => write!(f, "only {seen} bursts were recorded"),
             Self::NoSlice => write!(f, "a tenant has no MIG slice"),
+            Self::NoSplit => write!(f, "no set of MIG instances holds all tenants"),
             Self::TooManyTenants { most } => write!(f, "more than {most} tenants"),
         }
     }
@@ -61,6 +64,7 @@ impl Refusal {
             Self::QueueGrows { .. } => "choose a way to share that leaves it more, or a neighbour that is busy less",
             Self::TooFewBursts { .. } => "record until at least three bursts, better thirty, were seen",
             Self::NoSlice => "name the slice of every tenant",
+            Self::NoSplit => "ask about fewer tenants, or about one that needs less memory",
             Self::TooManyTenants { .. } => "ask about fewer tenants; alike ones may be joined",
         }
     }
