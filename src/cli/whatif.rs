@@ -1,5 +1,6 @@
 //! `cotenant whatif`: if these workloads shared a GPU, what would their p99 be?
 
+use crate::cli::diagnose_forms::deliver;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::overwrite::Protected;
 use crate::cli::progress::during;
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &WhatIfArgs, command: &str) -> Result<u8, CliError>
         command,
     };
     let bytes = whatif_forms::bytes(&result, form)?;
-    whatif_forms::deliver(&bytes, arguments.out.as_deref())?;
+    deliver(&bytes, arguments.out.as_deref())?;
     Ok(exit_code(&result, arguments.fail_on))
 }
 

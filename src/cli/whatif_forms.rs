@@ -56,15 +56,3 @@ pub(crate) fn bytes(result: &WhatIf<'_>, form: WhatIfForm) -> Result<Vec<u8>, Cl
     render(&figure, figure.natural_size(), Theme::Light, format)
         .map_err(|it| CliError::failed("cannot draw the picture", &it))
 }
-
-/// Writes the result to its file, or to standard output.
-pub(crate) fn deliver(bytes: &[u8], out: Option<&Path>) -> Result<(), CliError> {
-    match out {
-        None => output::result(bytes),
-        Some(path) => {
-            output::file(path, bytes)?;
-            output::info(&format!("wrote {}", path.display()));
-            Ok(())
-        }
-    }
-}

@@ -123,7 +123,7 @@ pub(crate) fn seen(recording: &StoredRecording, it: &Candidate) -> Result<Seen, 
         Subject::Tenant { gpu: None, tenant } => *tenant == it.tenant,
         other => other.gpu() == Some(&it.gpu),
     };
-    let subjects: BTreeSet<Subject> = outline.subjects.iter().filter(is_meant).cloned().collect();
+    let subjects: Vec<Subject> = outline.subjects.iter().filter(is_meant).cloned().collect();
     let selection = Selection { subjects: Some(subjects), ..Selection::default() };
     let mut part = recording.load(&selection)?;
     name_processes(&mut part);

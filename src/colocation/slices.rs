@@ -1,6 +1,7 @@
 //! MIG instances that can stand beside each other, and the best of them for given tenants.
 
 use crate::colocation::demand::Demand;
+use crate::colocation::phases::Budget;
 use crate::colocation::share::{Mechanism, Slice};
 use crate::colocation::whatif::{Options, Seat, predict};
 
@@ -18,6 +19,9 @@ pub const PROFILES: [(&str, Slice); 5] = [
 pub const COMPUTE_SLICES: u32 = 7;
 /// Memory slices of a GPU.
 pub const MEMORY_SLICES: u32 = 8;
+
+/// Events to replay for each slice that a tenant might get.
+const CHOICE_EVENTS: u64 = 40_000;
 
 /// Short name of a slice.
 pub fn name_of(slice: Slice) -> Option<&'static str> {
@@ -48,7 +52,8 @@ pub fn best_split(
     if demands.len() > COMPUTE_SLICES as usize {
         return None;
     }
-    let alone = Options { power: None, ..*options };
+    let budget = Budget { events: CHOICE_EVENTS, ..options.budget };
+    let alone = Options { power: None, budget, ..*options };
     let choices: Vec<Vec<(Slice, f64)>> = demands
         .iter()
         .zip(named)
