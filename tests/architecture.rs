@@ -81,7 +81,12 @@ const DOORS: &[(&str, &[&str])] = &[
     ("thiserror", &["import", "sampler", "storage", "recommender", "report::plot"]),
     (
         "toml",
-        &["import::mapping", "colocation::profiles", "recommender::policy", "sampler::tenants::rules"],
+        &[
+            "import::mapping",
+            "colocation::profiles",
+            "recommender::policy",
+            "sampler::tenants::rules",
+        ],
     ),
     ("unicode_width", &["report"]),
     ("ureq", &["sampler::services::fetch"]),

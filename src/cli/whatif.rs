@@ -83,7 +83,9 @@ fn check_phases(found: &[Found]) -> Result<(), CliError> {
         let longer = first.seconds().max(span.seconds());
         let common = first.overlap(*span).map_or(0.0, |it| it.seconds());
         if common < SAME_TIME * longer {
-            return refuse(format!("`{first_name}` and `{name}` were not recorded at the same time"));
+            return refuse(format!(
+                "`{first_name}` and `{name}` were not recorded at the same time"
+            ));
         }
     }
     Ok(())

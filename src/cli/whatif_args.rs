@@ -172,16 +172,17 @@ fn objective(text: &str) -> Result<Objective, String> {
     let wrong = || format!("`{text}` is no QUANTILE=LIMIT like p99=50ms or p99=1.5x");
     let (level, limit) = given(text).ok_or_else(wrong)?;
     let known: Vec<&str> = Level::ALL.iter().map(|it| it.0).collect();
-    let level = Level::ALL
-        .iter()
-        .find(|it| it.0.eq_ignore_ascii_case(level))
-        .map(|it| it.1)
-        .ok_or_else(|| format!("no quantile is called `{level}`; {}", suggestion(level, &known)))?;
+    let level =
+        Level::ALL.iter().find(|it| it.0.eq_ignore_ascii_case(level)).map(|it| it.1).ok_or_else(
+            || format!("no quantile is called `{level}`; {}", suggestion(level, &known)),
+        )?;
     let limit = match limit.strip_suffix(['x', '×']) {
         Some(factor) => {
             let factor: f64 = factor.trim().parse().map_err(|_| wrong())?;
             if !(factor >= 1.0 && factor.is_finite()) {
-                return Err(format!("`{text}`: sharing never makes faster, so a factor is at least 1x"));
+                return Err(format!(
+                    "`{text}`: sharing never makes faster, so a factor is at least 1x"
+                ));
             }
             Limit::Factor(factor)
         }

@@ -57,8 +57,7 @@ impl Candidate {
 /// The tenant of a process: the recorded one, or itself under its label.
 fn tenant_of(outline: &Outline, subject: &Subject) -> Option<TenantId> {
     let Subject::Process { gpu, process } = subject else { return None };
-    let described =
-        outline.processes.iter().find(|it| it.gpu == *gpu && it.process == *process);
+    let described = outline.processes.iter().find(|it| it.gpu == *gpu && it.process == *process);
     let recorded = described.and_then(|it| it.tenant.clone());
     Some(recorded.unwrap_or_else(|| TenantId::new(outline.label(subject))))
 }
@@ -133,9 +132,12 @@ pub(crate) fn seen(recording: &StoredRecording, it: &Candidate) -> Result<Seen, 
     let is_own = |instance: &&MigInstance| {
         instance.instance.gpu == it.gpu && instance.tenants.as_slice() == [it.tenant.clone()]
     };
-    let instance = part.outline.mig_instances.iter().find(is_own).map(|it| {
-        part.outline.label(&Subject::MigInstance { instance: it.instance.clone() })
-    });
+    let instance = part
+        .outline
+        .mig_instances
+        .iter()
+        .find(is_own)
+        .map(|it| part.outline.label(&Subject::MigInstance { instance: it.instance.clone() }));
     let is_alone = it.is_whole_gpu || !has_company(&part, it);
     Ok(Seen { is_alone, instance, capacity_bytes, part })
 }

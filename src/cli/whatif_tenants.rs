@@ -55,7 +55,10 @@ pub(crate) fn gather(arguments: &WhatIfArgs) -> Result<Vec<Found>, CliError> {
         few => {
             let who = few.first().map_or("nobody", |it| it.party.name.as_str());
             let message = format!("sharing takes two tenants, and only {who} was named");
-            Err(CliError::usage(message, "name another INPUT or INPUT#NAME, or add --profiles FILE"))
+            Err(CliError::usage(
+                message,
+                "name another INPUT or INPUT#NAME, or add --profiles FILE",
+            ))
         }
     }
 }
@@ -76,10 +79,13 @@ fn split(text: &str) -> (PathBuf, Option<&str>) {
 /// Name of an input for people: a folder called `recording` goes by the folder around it.
 fn called(path: &Path) -> String {
     let name = name_of(path);
-    let around = path.parent().and_then(Path::file_name).map(|it| it.to_string_lossy().into_owned());
+    let around =
+        path.parent().and_then(Path::file_name).map(|it| it.to_string_lossy().into_owned());
     match around {
         Some(around) if name == "recording" => around,
-        _ => Path::new(&name).file_stem().map_or(name.clone(), |it| it.to_string_lossy().into_owned()),
+        _ => Path::new(&name)
+            .file_stem()
+            .map_or(name.clone(), |it| it.to_string_lossy().into_owned()),
     }
 }
 
@@ -173,11 +179,8 @@ fn everybody<'a>(
         }
         [_] => Ok(gpus),
         several => {
-            let message = format!(
-                "{}: holds {} GPUs and names no tenants",
-                path.display(),
-                several.len()
-            );
+            let message =
+                format!("{}: holds {} GPUs and names no tenants", path.display(), several.len());
             let names: Vec<String> = outline.devices.iter().map(|it| it.label()).collect();
             let shown = names.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
             Err(CliError::usage(message, format!("name one of them as INPUT#NAME: {shown}")))
@@ -196,8 +199,7 @@ fn chosen<'a>(
         all.iter().filter(|it| it.names(outline).iter().any(|it| is_it(it))).collect()
     };
     let exact = by(&|it| it == name);
-    let found =
-        if exact.is_empty() { by(&|it| it.eq_ignore_ascii_case(name)) } else { exact };
+    let found = if exact.is_empty() { by(&|it| it.eq_ignore_ascii_case(name)) } else { exact };
     match found.as_slice() {
         [one] => Ok(one),
         [] => {
@@ -245,7 +247,8 @@ fn of_profiles(path: &Path) -> Result<Vec<Found>, CliError> {
 
 /// Gives tenants of one name the name of their input, and those of one input a number.
 fn tell_apart(found: &mut [Found]) {
-    let repeats = |found: &[Found], name: &str| found.iter().filter(|it| it.party.name == name).count();
+    let repeats =
+        |found: &[Found], name: &str| found.iter().filter(|it| it.party.name == name).count();
     let twins: Vec<bool> = found.iter().map(|it| repeats(found, &it.party.name) > 1).collect();
     for (it, is_twin) in found.iter_mut().zip(twins) {
         if is_twin && it.party.source != it.own_name {

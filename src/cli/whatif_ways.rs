@@ -242,7 +242,9 @@ fn ways(arguments: &WhatIfArgs, board: &Board, tenants: usize) -> Result<Vec<Way
     ];
     for (option, is_given, way) in unused {
         if is_given && !chosen.contains(&way) {
-            output::warning(&format!("{option} changes nothing about the ways that were asked about"));
+            output::warning(&format!(
+                "{option} changes nothing about the ways that were asked about"
+            ));
         }
     }
     Ok(chosen)

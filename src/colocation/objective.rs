@@ -23,7 +23,8 @@ pub enum Level {
 
 impl Level {
     /// Every level with its name.
-    pub const ALL: [(&'static str, Level); 3] = [("p50", Self::P50), ("p95", Self::P95), ("p99", Self::P99)];
+    pub const ALL: [(&'static str, Level); 3] =
+        [("p50", Self::P50), ("p95", Self::P95), ("p99", Self::P99)];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -109,7 +110,11 @@ mod tests {
         TenantPrediction {
             name: "chat".to_owned(),
             slowdown: Some(all),
-            latency_s: Some(all.map(|it| Range { expected: 0.02 * it.expected, low: 0.02 * it.low, high: 0.02 * it.high })),
+            latency_s: Some(all.map(|it| Range {
+                expected: 0.02 * it.expected,
+                low: 0.02 * it.low,
+                high: 0.02 * it.high,
+            })),
             throughput_ratio: Some(Range::exact(0.5)),
             is_at_least: false,
             refusal: None,
@@ -135,7 +140,8 @@ mod tests {
         let chat = Demand::requests("chat", 5.0, (0.02, Spread::Fixed), 100.0).unwrap();
         let batch = Demand::bursts("batch", 0.3, (1.0, Spread::Fixed), 100.0).unwrap();
         let refusal = Some(Refusal::QueueGrows { never_done: 0.2 });
-        let growing = TenantPrediction { refusal, slowdown: None, latency_s: None, ..found(1.0, 1.0) };
+        let growing =
+            TenantPrediction { refusal, slowdown: None, latency_s: None, ..found(1.0, 1.0) };
         let limit = Objective { level: Level::P50, limit: Limit::Seconds(10.0) };
         assert_eq!(limit.kept(&chat, &growing), Some(Keeping::Missed));
         assert_eq!(limit.kept(&batch, &growing), None);

@@ -120,8 +120,10 @@ mod tests {
 
     #[test]
     fn who_needs_more_gets_more_and_a_named_slice_stays() {
-        let wide = Demand::bursts("wide", 0.3, (0.05, Spread::Fixed), 100.0).unwrap().wide(0.9, 0.0);
-        let thin = Demand::bursts("thin", 0.3, (0.05, Spread::Fixed), 100.0).unwrap().wide(0.2, 0.0);
+        let wide =
+            Demand::bursts("wide", 0.3, (0.05, Spread::Fixed), 100.0).unwrap().wide(0.9, 0.0);
+        let thin =
+            Demand::bursts("thin", 0.3, (0.05, Spread::Fixed), 100.0).unwrap().wide(0.2, 0.0);
         let both = [wide, thin];
         let split = |named: &[Option<Slice>]| best_split(&both, named, None, &Options::default());
         assert_eq!(split(&[None, None]).unwrap()[0], profile("4g"));
@@ -131,7 +133,8 @@ mod tests {
 
     #[test]
     fn a_tenant_that_needs_more_memory_than_a_slice_has_gets_a_larger_one() {
-        let mut big = Demand::bursts("big", 0.3, (0.05, Spread::Fixed), 100.0).unwrap().wide(0.1, 0.0);
+        let mut big =
+            Demand::bursts("big", 0.3, (0.05, Spread::Fixed), 100.0).unwrap().wide(0.1, 0.0);
         big.memory_bytes = Some(30e9);
         let split = best_split(&[big], &[None], Some(80e9), &Options::default()).unwrap();
         assert!(split[0].memory_slices >= 4, "{split:?}");

@@ -17,9 +17,8 @@ const TOP: f64 = 34.0;
 /// Half of the distance between the two points of a row.
 const APART: f64 = 6.0;
 /// Slowdowns that the axis names.
-const TICKS: [f64; 17] = [
-    1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6,
-];
+const TICKS: [f64; 17] =
+    [1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6];
 
 /// Draws the picture.
 pub(crate) fn draw<B: DrawingBackend>(
@@ -174,7 +173,9 @@ fn whisker<B: DrawingBackend>(
     canvas.line(&[(left, y), (end, y)], role, 1.5)?;
     canvas.line(&[(left, y - 3.5), (left, y + 3.5)], role, 1.5)?;
     match goes_on {
-        true => canvas.fill(&[(end + 6.0, y), (end - 2.0, y - 4.5), (end - 2.0, y + 4.5)], role, 1.0),
+        true => {
+            canvas.fill(&[(end + 6.0, y), (end - 2.0, y - 4.5), (end - 2.0, y + 4.5)], role, 1.0)
+        }
         false => canvas.line(&[(end, y - 3.5), (end, y + 3.5)], role, 1.5),
     }
 }

@@ -1,8 +1,8 @@
 //! What had to be assumed, each once, about whom, and what would take the place of the assumption.
 
 use crate::colocation::demand::Assumption;
-use crate::report::block::{Block, Statement};
 use crate::report::block::Mark;
+use crate::report::block::{Block, Statement};
 use crate::report::whatif::WhatIf;
 use crate::report::wording::{capitalised, list, name, stopped};
 
@@ -16,9 +16,8 @@ pub(super) fn settling(it: Assumption, is_spatial: bool) -> Option<(u8, &'static
         Assumption::WidthUnknown => {
             is_spatial.then_some((4, "record SM activity (DCGM, or counters of Hopper and later)"))
         }
-        Assumption::BandwidthUnknown | Assumption::BandwidthFromUtilisation => {
-            is_spatial.then_some((5, "record DRAM activity (DCGM, or counters of Hopper and later)"))
-        }
+        Assumption::BandwidthUnknown | Assumption::BandwidthFromUtilisation => is_spatial
+            .then_some((5, "record DRAM activity (DCGM, or counters of Hopper and later)")),
         Assumption::ServiceSpreadUnknown => Some((6, "record p50 and p95 of the latency")),
         Assumption::PowerUnknown
         | Assumption::ArrivalsInBins

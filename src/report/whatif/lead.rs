@@ -32,7 +32,10 @@ fn by_objective(input: &WhatIf<'_>, slo: Objective) -> String {
         input.scenes.iter().filter_map(|it| Some((it, input.kept_by(it)?))).collect();
     let wanted = objective(slo);
     if kept.is_empty() {
-        return format!("Nobody has requests, so {wanted} concerns nobody; {}", uncapitalised(&by_cost(input)));
+        return format!(
+            "Nobody has requests, so {wanted} concerns nobody; {}",
+            uncapitalised(&by_cost(input))
+        );
     }
     let of = |wanted: Keeping| -> Vec<String> {
         let found = kept.iter().filter(|it| it.1 == wanted);
@@ -48,7 +51,11 @@ fn by_objective(input: &WhatIf<'_>, slo: Objective) -> String {
         let verb = if missed.len() == 1 { "misses" } else { "miss" };
         let text = format!("{} {verb} it for {}", list(&missed), list(&losers(input)));
         parts.push(match met.is_empty() {
-            true => format!("{} {verb} {wanted} for {}", capitalised(&list(&missed)), list(&losers(input))),
+            true => format!(
+                "{} {verb} {wanted} for {}",
+                capitalised(&list(&missed)),
+                list(&losers(input))
+            ),
             false => text,
         });
     }
@@ -98,7 +105,9 @@ fn by_cost(input: &WhatIf<'_>) -> String {
         format!("{} ({} to {})", factor(it.1.expected), factor(it.1.low), factor(it.1.high))
     };
     match ranked.as_slice() {
-        [] => "No way to share has a number for everybody; what is missing stands below.".to_owned(),
+        [] => {
+            "No way to share has a number for everybody; what is missing stands below.".to_owned()
+        }
         [only] => format!(
             "Under {}, p99 grows to {} times that alone for {}, who has it worst.",
             way(&only.0.mechanism),
@@ -129,10 +138,12 @@ fn by_cost(input: &WhatIf<'_>) -> String {
 
 /// What would make the intervals narrower.
 fn settle(input: &WhatIf<'_>, scenes: &[&Scene]) -> String {
-    let mut all: Vec<_> = input.parties.iter().flat_map(|it| it.demand.assumptions.clone()).collect();
+    let mut all: Vec<_> =
+        input.parties.iter().flat_map(|it| it.demand.assumptions.clone()).collect();
     all.sort_unstable();
     all.dedup();
-    let is_spatial = scenes.iter().any(|it| matches!(it.mechanism, Mechanism::Mps { .. } | Mechanism::Mig));
+    let is_spatial =
+        scenes.iter().any(|it| matches!(it.mechanism, Mechanism::Mps { .. } | Mechanism::Mig));
     if let Some(it) = all.iter().filter_map(|it| settling(*it, is_spatial)).min() {
         return format!("to settle it, {}", it.1);
     }

@@ -230,13 +230,16 @@ fn subtitle(input: &WhatIf<'_>) -> String {
     let names: Vec<String> = input.parties.iter().map(|it| name(&it.name)).collect();
     let shown = match names.as_slice() {
         few if few.len() <= 4 => list(few),
-        many => format!("{} and {}", many[..3].join(", "), count(many.len() - 3, "other", "others")),
+        many => {
+            format!("{} and {}", many[..3].join(", "), count(many.len() - 3, "other", "others"))
+        }
     };
     format!("{shown} on {}", name(input.gpu))
 }
 
 fn provenance(input: &WhatIf<'_>) -> Vec<Block> {
-    let mut blocks = vec![Block::Text(format!("Made by cotenant {}.", sentence(input.tool_version)))];
+    let mut blocks =
+        vec![Block::Text(format!("Made by cotenant {}.", sentence(input.tool_version)))];
     if !input.command.trim().is_empty() {
         blocks.push(Block::Code(sentence(input.command)));
     }

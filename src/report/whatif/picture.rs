@@ -13,11 +13,7 @@ const ID: &str = "slowdowns";
 
 /// The picture of the answer, to be drawn on its own.
 pub fn picture(input: &WhatIf<'_>) -> Figure {
-    let whisker = |it: Range| Whisker {
-        value: it.expected,
-        low: it.low,
-        high: it.high,
-    };
+    let whisker = |it: Range| Whisker { value: it.expected, low: it.low, high: it.high };
     let row = |it: &Row<'_>| SlowdownRow {
         name: clean(&it.party.name),
         p50: it.found.slowdown.map(|it| whisker(it.p50)),

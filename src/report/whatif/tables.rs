@@ -90,7 +90,8 @@ pub(super) fn work(input: &WhatIf<'_>) -> Block {
         vec![way, tenant, latency, work, terms(row)]
     };
     Block::Table(Table {
-        caption: "p99 latency of tenants with requests, and work done per time against that alone".to_owned(),
+        caption: "p99 latency of tenants with requests, and work done per time against that alone"
+            .to_owned(),
         columns: vec![
             words("Way"),
             words("Tenant"),
@@ -157,7 +158,8 @@ pub(super) fn refusals(input: &WhatIf<'_>) -> Vec<Block> {
 
 /// Peaks together against what there is.
 pub(super) fn memory(input: &WhatIf<'_>) -> Vec<Block> {
-    let shown = |bytes: f64| MemoryBytes::from_f64(bytes).map_or_else(String::new, |it| it.to_string());
+    let shown =
+        |bytes: f64| MemoryBytes::from_f64(bytes).map_or_else(String::new, |it| it.to_string());
     let known: f64 = input.parties.iter().filter_map(|it| it.demand.memory_bytes).sum();
     let unknown: Vec<String> = input
         .parties
@@ -182,9 +184,7 @@ pub(super) fn memory(input: &WhatIf<'_>) -> Vec<Block> {
         (None, true) => "; how much the GPU has is not known".to_owned(),
         _ => against,
     };
-    vec![Block::Text(format!(
-        "{peaks}{against}. How likely they coincide is not predicted here."
-    ))]
+    vec![Block::Text(format!("{peaks}{against}. How likely they coincide is not predicted here."))]
 }
 
 /// Who they are, and where their demands come from.

@@ -42,8 +42,9 @@ pub fn whatif(input: &WhatIf<'_>) -> Result<String, csv::Error> {
 }
 
 fn line(it: &WhatIfRow<'_>) -> Vec<String> {
-    let number =
-        |it: Option<f64>| it.filter(|it| it.is_finite()).map(|it| it.to_string()).unwrap_or_default();
+    let number = |it: Option<f64>| {
+        it.filter(|it| it.is_finite()).map(|it| it.to_string()).unwrap_or_default()
+    };
     let assumptions: Vec<String> = it.assumptions.iter().map(key).collect();
     vec![
         it.mechanism.to_owned(),
