@@ -55,7 +55,8 @@ fn line(name: &str, answers: &[Answer]) -> String {
     let of_speed = || sides().map(|(found, truth)| (1.0 / found - 1.0 / truth).abs());
     let of_slowdown = sides().map(|(found, truth)| (found / truth - 1.0).abs());
     let is_right = |it: &Answer| {
-        let content = |pick: fn(&(f64, f64)) -> f64| it.sides.iter().all(|side| 1.0 / pick(side) >= CONTENT);
+        let content =
+            |pick: fn(&(f64, f64)) -> f64| it.sides.iter().all(|side| 1.0 / pick(side) >= CONTENT);
         f64::from(u8::from(content(|it| it.0) == content(|it| it.1)))
     };
     let covered: Vec<f64> =
@@ -99,8 +100,10 @@ fn linear(pairs: &[&Pair]) -> Vec<Answer> {
         vec![1.0, u, v, m, n]
     };
     let answer = |pair: &&Pair| {
-        let is_strange = |it: &&&Pair| !it.families.iter().any(|family| pair.families.contains(family));
-        let fit: Vec<&Observation> = pairs.iter().filter(is_strange).flat_map(|it| &it.sides).collect();
+        let is_strange =
+            |it: &&&Pair| !it.families.iter().any(|family| pair.families.contains(family));
+        let fit: Vec<&Observation> =
+            pairs.iter().filter(is_strange).flat_map(|it| &it.sides).collect();
         let rows: Vec<Vec<f64>> = fit.iter().map(|it| row(it)).collect();
         let targets: Vec<f64> = fit.iter().map(|it| it.slowdown.ln()).collect();
         let line = ridge(&rows, &targets, &vec![1.0; rows.len()], 0.1).expect("there are pairs");
@@ -168,8 +171,12 @@ const HEAD: &str = "| Predictor | pairs | MAE of speed | p90 | slowdown MAPE | v
 
 /// Lucid: 832 of the published pairs.
 pub(crate) fn lucid_report() -> String {
-    let mut text = String::from("\n## Pairs of training jobs without MPS (Lucid, RTX 3090)\n\nVerdict: both run at 0.85 of their solo speed or more. A fifth of the pairs was held out before anything was tuned.\n\n");
-    let Some(pairs) = lucid() else { return text + "**skipped**: the table does not lie at hand\n" };
+    let mut text = String::from(
+        "\n## Pairs of training jobs without MPS (Lucid, RTX 3090)\n\nVerdict: both run at 0.85 of their solo speed or more. A fifth of the pairs was held out before anything was tuned.\n\n",
+    );
+    let Some(pairs) = lucid() else {
+        return text + "**skipped**: the table does not lie at hand\n";
+    };
     let (held, tuned): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|it| it.is_held);
     text.push_str(HEAD);
     let max_min = |own: f64, other: f64| match own + other <= 1.0 {
@@ -202,14 +209,23 @@ pub(crate) fn lucid_report() -> String {
 
 /// Gavel: no utilisation, so only sensitivity and pressure.
 pub(crate) fn gavel_report() -> String {
-    let mut text = String::from("\n## Pairs without any utilisation (Gavel)\n\nEach pair from the other four fifths; the published numbers are input of a simulator and never above solo speed.\n\n| GPU | pairs | MAE of speed | constant | R² |\n|---|---|---|---|---|\n");
+    let mut text = String::from(
+        "\n## Pairs without any utilisation (Gavel)\n\nEach pair from the other four fifths; the published numbers are input of a simulator and never above solo speed.\n\n| GPU | pairs | MAE of speed | constant | R² |\n|---|---|---|---|---|\n",
+    );
     let Some(table) = Table::read("t06_gavel_pairs_v100_p100.csv") else {
         return text + "\n**skipped**: the table does not lie at hand\n";
     };
     for gpu in ["v100", "p100"] {
-        let ran = |row: &usize| table.text(*row, "gpu") == gpu && table.value(*row, "norm1") > 0.0 && table.value(*row, "norm2") > 0.0;
+        let ran = |row: &usize| {
+            table.text(*row, "gpu") == gpu
+                && table.value(*row, "norm1") > 0.0
+                && table.value(*row, "norm2") > 0.0
+        };
         let pair = |row: usize| {
-            let side = |which: char| Side { tenant: table.text(row, &format!("job{which}")).to_owned(), utilisation: None };
+            let side = |which: char| Side {
+                tenant: table.text(row, &format!("job{which}")).to_owned(),
+                utilisation: None,
+            };
             let observed = |own: char, other: char| Observation {
                 gpu: gpu.to_owned(),
                 mechanism: String::new(),
@@ -217,16 +233,24 @@ pub(crate) fn gavel_report() -> String {
                 other: side(other),
                 slowdown: 1.0 / table.value(row, &format!("norm{own}")),
             };
-            Pair { sides: [observed('1', '2'), observed('2', '1')], families: [String::new(), String::new()], is_held: false }
+            Pair {
+                sides: [observed('1', '2'), observed('2', '1')],
+                families: [String::new(), String::new()],
+                is_held: false,
+            }
         };
         let pairs: Vec<Pair> = (0..table.len()).filter(ran).map(pair).collect();
         if pairs.is_empty() {
-            writeln!(text, "| {gpu} | 0, **skipped**: not in this part of the table | | | |").expect("a string takes it");
+            writeln!(text, "| {gpu} | 0, **skipped**: not in this part of the table | | | |")
+                .expect("a string takes it");
             continue;
         }
         let all: Vec<&Pair> = pairs.iter().collect();
-        let sides: Vec<(f64, f64)> =
-            by_pair(&all).iter().flat_map(|it| it.sides).map(|(found, truth)| (1.0 / found, 1.0 / truth)).collect();
+        let sides: Vec<(f64, f64)> = by_pair(&all)
+            .iter()
+            .flat_map(|it| it.sides)
+            .map(|(found, truth)| (1.0 / found, 1.0 / truth))
+            .collect();
         let middle = mean(sides.iter().map(|it| it.1));
         let square = |of: &dyn Fn(&(f64, f64)) -> f64| mean(sides.iter().map(|it| of(it).powi(2)));
         writeln!(

@@ -10,8 +10,15 @@ use std::fmt;
 /// - `tenant_util`, `tenant_mem_util`, `other_util`, `other_mem_util`: what the driver shows of each alone, 0 to 1; may be empty.
 /// - `slowdown`: time per work of `tenant` beside `other` over that alone, 1 for no loss.
 pub const COLUMNS: [&str; 9] = [
-    "gpu", "mechanism", "tenant", "other", "tenant_util", "tenant_mem_util", "other_util",
-    "other_mem_util", "slowdown",
+    "gpu",
+    "mechanism",
+    "tenant",
+    "other",
+    "tenant_util",
+    "tenant_mem_util",
+    "other_util",
+    "other_mem_util",
+    "slowdown",
 ];
 
 /// What the driver shows of a workload alone, as far as it was measured.

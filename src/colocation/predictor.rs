@@ -187,8 +187,10 @@ fn effects(
     observations: &[&Observation],
     left: &[f64],
 ) -> (BTreeMap<String, f64>, BTreeMap<String, f64>) {
-    let names: BTreeSet<&str> =
-        observations.iter().flat_map(|it| [it.own.tenant.as_str(), it.other.tenant.as_str()]).collect();
+    let names: BTreeSet<&str> = observations
+        .iter()
+        .flat_map(|it| [it.own.tenant.as_str(), it.other.tenant.as_str()])
+        .collect();
     let names: Vec<&str> = names.into_iter().collect();
     let place = |side: &Side| names.binary_search(&side.tenant.as_str()).unwrap_or(0);
     let own: Vec<usize> = observations.iter().map(|it| place(&it.own)).collect();
@@ -253,9 +255,8 @@ mod tests {
     #[test]
     fn a_pair_that_was_never_seen_is_predicted_from_others_of_both() {
         let all = world(0.01);
-        let (seen, unseen): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .partition(|it| it.own.tenant != "job 3" || it.other.tenant != "job 7");
+        let (seen, unseen): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|it| it.own.tenant != "job 3" || it.other.tenant != "job 7");
         let predictor = Predictor::learned(&seen);
         let found = predictor.slowdown(&unseen[0].own, &unseen[0].other);
         assert_eq!(found.tenants_known, 2);
@@ -267,7 +268,7 @@ mod tests {
     fn a_tenant_that_was_never_seen_gets_a_wider_interval() {
         let predictor = Predictor::learned(&world(0.01));
         let stranger = Side { tenant: "stranger".to_owned(), ..side(4) };
-        let width = |it: Slowdown| it.slowdown.high / it.slowdown.low;
+        let width = |it: Slowdown| (it.slowdown.high / it.slowdown.low).ln();
         let known = predictor.slowdown(&side(4), &side(5));
         let unknown = predictor.slowdown(&stranger, &side(5));
         assert_eq!((known.tenants_known, unknown.tenants_known), (2, 1));
@@ -275,8 +276,10 @@ mod tests {
     }
 
     #[test]
-    fn without_data_a_busy_pair_is_slower_than_an_idle_one_and_the_interval_says_how_little_is_known() {
-        let side = |busy: f64| Side { tenant: String::new(), utilisation: Some((busy, 0.4 * busy)) };
+    fn without_data_a_busy_pair_is_slower_than_an_idle_one_and_the_interval_says_how_little_is_known()
+     {
+        let side =
+            |busy: f64| Side { tenant: String::new(), utilisation: Some((busy, 0.4 * busy)) };
         let predictor = Predictor::default();
         let busy = predictor.slowdown(&side(0.9), &side(0.9)).slowdown;
         let idle = predictor.slowdown(&side(0.1), &side(0.1)).slowdown;
