@@ -170,7 +170,7 @@ fn is_doubtful(active: &[Seat<'_>], mechanism: &Mechanism, options: &Options) ->
 }
 
 /// The timeline that is played at an end: shorter bursts are benign.
-fn timeline<'a>(demand: &'a Demand, end: End) -> &'a Timeline {
+fn timeline(demand: &Demand, end: End) -> &Timeline {
     match (&demand.doubts, end) {
         (Some([short, _]), End::Benign) => short,
         (Some([_, long]), End::Adverse) => long,
