@@ -9,6 +9,9 @@ use std::fmt::Write;
 const KINDS: [(&str, Kind); 3] =
     [("MPS", Kind::Mps), ("time slicing", Kind::TimeSlicing), ("MIG", Kind::Mig)];
 
+/// Whether a pair belongs to a line of the table.
+type Belongs = fn(&&Trial) -> bool;
+
 /// Random pairs of each mechanism.
 pub(crate) fn report(count: u64) -> String {
     let mut text = format!(
@@ -23,10 +26,10 @@ pub(crate) fn report(count: u64) -> String {
             .into_par_iter()
             .map(|seed| World::random(kind, seed + 1_000).trial())
             .collect();
-        let groups: [(&str, &dyn Fn(&&Trial) -> bool); 3] = [
-            ("all", &|_| true),
-            ("counters", &|it| it.is_profiled),
-            ("driver only", &|it| !it.is_profiled),
+        let groups: [(&str, Belongs); 3] = [
+            ("all", |_| true),
+            ("counters", |it| it.is_profiled),
+            ("driver only", |it| !it.is_profiled),
         ];
         for (recorded, belongs) in groups {
             let own: Vec<&Trial> = trials.iter().filter(belongs).collect();
