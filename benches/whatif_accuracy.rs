@@ -18,6 +18,9 @@ mod trials;
 
 use std::io::Write;
 
+/// A part of the report: its name, and how it is made.
+type Part = (&'static str, Box<dyn Fn() -> String>);
+
 const HEAD: &str = "# What if they shared: how far off\n\nErrors of every predictor beside simple ones. Made by `cargo bench --bench whatif_accuracy`; methods in [METHODS.md](../docs/METHODS.md#what-if-they-shared).\n";
 
 fn main() {
@@ -31,7 +34,7 @@ fn main() {
     };
     let count: u64 = after("--pairs").and_then(|it| it.parse().ok()).unwrap_or(200);
     let only = after("--only");
-    let parts: [(&str, Box<dyn Fn() -> String>); 9] = [
+    let parts: [Part; 9] = [
         ("generator", Box::new(move || trials::report(count))),
         ("bursts", Box::new(trials::bursts_report)),
         ("lucid", Box::new(pairs::lucid_report)),

@@ -59,65 +59,35 @@ impl World {
     /// A random pair: the victim answers requests, the other is a burst job, a stream, a trainer or a server.
     pub(crate) fn random(kind: Kind, seed: u64) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed.wrapping_mul(31) + kind as u64);
-        let mut log = |low: f64, high: f64| (rng.random_range(low.ln()..high.ln())).exp();
-        let work_ms = log(3.0, 60.0);
-        let per_second = (log(0.05, 0.4) * 1e3 / work_ms).min(80.0);
-        let (on_ms, busy_ms, compute_ms) = (log(3.0, 5_000.0), log(1.0, 10.0), log(20.0, 400.0));
-        let other_work_ms = log(3.0, 60.0);
-        let spread = rng.random_range(0.0..0.6);
-        let host_ms = rng.random_range(0.0..10.0);
-        let body = |load: String, rng: &mut ChaCha8Rng| {
-            let (width, bandwidth) = (rng.random_range(0.3..1.0), rng.random_range(0.1..0.7));
-            let power = rng.random_range(100.0..330.0);
-            (format!("width = {width}\nbandwidth = {bandwidth}\npower_w = {power}\nload = {load}\n"), power)
-        };
-        let victim = format!(
-            "{{ server = {{ per_second = {per_second}, work_ms = {work_ms}, vary = {{ lognormal = {spread} }}, host_ms = {host_ms} }} }}"
-        );
-        let (victim, victim_w) = body(victim, &mut rng);
-        let duty = rng.random_range(0.1..0.6);
-        let vary = ["\"fixed\"", "\"exponential\"", "{ lognormal = 0.5 }"][rng.random_range(0..3)];
-        let load = match rng.random_range(0..6) {
-            0 => format!("{{ steady = {{ busy_ms = {busy_ms}, period_ms = {} }} }}", busy_ms / duty),
-            1 => format!("{{ trainer = {{ compute_ms = {compute_ms}, pause_ms = {}, vary = {{ jitter = 0.1 }} }} }}", compute_ms * rng.random_range(0.05..0.6)),
-            2 => format!("{{ server = {{ per_second = {}, work_ms = {other_work_ms}, vary = {{ lognormal = 0.3 }} }} }}", duty * 1e3 / other_work_ms * 0.7),
-            _ => format!("{{ on-off = {{ on_ms = {on_ms}, off_ms = {}, vary = {vary} }} }}", on_ms * (1.0 - duty) / duty),
-        };
-        let (other, other_w) = body(load, &mut rng);
+        let (tenants, powers_w) = loads(&mut rng);
         let is_capped = rng.random_bool(0.25);
-        let cap_w = if is_capped { IDLE_W + 0.8 * (victim_w + other_w) } else { 1_000.0 };
+        let cap_w = if is_capped { IDLE_W + 0.8 * (powers_w[0] + powers_w[1]) } else { 1_000.0 };
         let is_profiled = rng.random_bool(0.7);
-        let floor = rng.random_range(0.05..0.13);
-        let quantum_ms: f64 = [1.0, 2.0, 4.0][rng.random_range(0..3)];
-        let switch_ms = quantum_ms * rng.random_range(0.05..0.15);
-        let layout = [[(4, 4), (3, 4)], [(3, 4), (4, 4)], [(3, 4), (3, 4)], [(4, 4), (2, 2)], [(2, 2), (4, 4)]]
-            [rng.random_range(0..5)];
-        let (sharing, mechanism, slices) = match kind {
-            Kind::Mps => (format!("{{ mps = {{ floor = {floor} }} }}"), Mechanism::mps(), [None; 2]),
-            Kind::TimeSlicing => (
-                format!("{{ time-slicing = {{ quantum_ms = {quantum_ms}, switch_ms = {switch_ms} }} }}"),
-                Mechanism::TimeSlicing {
-                    quantum_s: Range::exact(quantum_ms / 1e3),
-                    switch_s: Range::exact(switch_ms / 1e3),
-                },
-                [None; 2],
-            ),
-            Kind::Mig => {
-                let instance = |(g, m): (u32, u32)| format!("{{ profile = \"{g}g\", compute_slices = {g}, memory_slices = {m}, memory_mib = 20000 }}");
-                let slice = |(compute_slices, memory_slices)| Some(Slice { compute_slices, memory_slices });
-                (format!("{{ mig = {{ instances = [{}, {}] }} }}", instance(layout[0]), instance(layout[1])), Mechanism::Mig, layout.map(slice))
-            }
-        };
-        World { kind, seed, tenants: [victim, other], names: ["victim", "other"], sharing, mechanism, slices, cap_w, is_profiled }
+        let (sharing, mechanism, slices) = shared(kind, &mut rng);
+        World {
+            kind,
+            seed,
+            tenants,
+            names: ["victim", "other"],
+            sharing,
+            mechanism,
+            slices,
+            cap_w,
+            is_profiled,
+        }
     }
 
     /// One of the rows of the table of burst lengths: 20 ms requests, 5 a second, beside one that is busy 30 % of the time.
     pub(crate) fn burst_row(kind: Kind, on_ms: f64, seed: u64) -> Self {
         let mut world = Self::random(kind, seed);
-        let body = |load: String| format!("width = 1.0\nbandwidth = 0.1\npower_w = 100\nload = {load}\n");
+        let body =
+            |load: String| format!("width = 1.0\nbandwidth = 0.1\npower_w = 100\nload = {load}\n");
         world.tenants = [
             body("{ server = { per_second = 5, work_ms = 20, vary = \"fixed\" } }".to_owned()),
-            body(format!("{{ on-off = {{ on_ms = {on_ms}, off_ms = {}, vary = \"exponential\" }} }}", on_ms * 7.0 / 3.0)),
+            body(format!(
+                "{{ on-off = {{ on_ms = {on_ms}, off_ms = {}, vary = \"exponential\" }} }}",
+                on_ms * 7.0 / 3.0
+            )),
         ];
         (world.cap_w, world.is_profiled) = (1_000.0, true);
         match kind {
@@ -127,7 +97,10 @@ impl World {
             }
             _ => {
                 world.sharing = "{ time-slicing = { quantum_ms = 2, switch_ms = 0.2 } }".to_owned();
-                world.mechanism = Mechanism::TimeSlicing { quantum_s: Range::exact(2e-3), switch_s: Range::exact(0.2e-3) };
+                world.mechanism = Mechanism::TimeSlicing {
+                    quantum_s: Range::exact(2e-3),
+                    switch_s: Range::exact(0.2e-3),
+                };
             }
         }
         world
@@ -145,8 +118,12 @@ impl World {
                 true => format!("instance = {place}\n"),
                 false => String::new(),
             };
-            write!(text, "[[tenants]]\nname = \"{}\"\ndevice = 0\n{instance}{}", self.names[*place], self.tenants[*place])
-                .expect("a string takes it");
+            write!(
+                text,
+                "[[tenants]]\nname = \"{}\"\ndevice = 0\n{instance}{}",
+                self.names[*place], self.tenants[*place]
+            )
+            .expect("a string takes it");
         }
         Scenario::from_toml(&text).unwrap_or_else(|it| panic!("{it}\n{text}"))
     }
@@ -189,7 +166,8 @@ impl World {
 
     /// Slowdown of the victim's p99 when both are played.
     pub(crate) fn played(&self, seconds: f64) -> f64 {
-        self.played_p99(&self.sharing, &[0, 1], seconds) / self.played_p99("\"exclusive\"", &[0], seconds)
+        self.played_p99(&self.sharing, &[0, 1], seconds)
+            / self.played_p99("\"exclusive\"", &[0], seconds)
     }
 
     pub(crate) fn predicted(&self, demands: &[Demand; 2]) -> TenantPrediction {
@@ -215,11 +193,97 @@ impl World {
     }
 }
 
+/// Tables of a random server and of a random neighbour, and the power of both over idle, W.
+fn loads(rng: &mut ChaCha8Rng) -> ([String; 2], [f64; 2]) {
+    let mut log = |low: f64, high: f64| (rng.random_range(low.ln()..high.ln())).exp();
+    let work_ms = log(3.0, 60.0);
+    let per_second = (log(0.05, 0.4) * 1e3 / work_ms).min(80.0);
+    let (on_ms, busy_ms, compute_ms) = (log(3.0, 5_000.0), log(1.0, 10.0), log(20.0, 400.0));
+    let other_work_ms = log(3.0, 60.0);
+    let spread = rng.random_range(0.0..0.6);
+    let host_ms = rng.random_range(0.0..10.0);
+    let body = |load: String, rng: &mut ChaCha8Rng| {
+        let (width, bandwidth) = (rng.random_range(0.3..1.0), rng.random_range(0.1..0.7));
+        let power = rng.random_range(100.0..330.0);
+        (
+            format!("width = {width}\nbandwidth = {bandwidth}\npower_w = {power}\nload = {load}\n"),
+            power,
+        )
+    };
+    let victim = format!(
+        "{{ server = {{ per_second = {per_second}, work_ms = {work_ms}, vary = {{ lognormal = {spread} }}, host_ms = {host_ms} }} }}"
+    );
+    let (victim, victim_w) = body(victim, rng);
+    let duty = rng.random_range(0.1..0.6);
+    let vary = ["\"fixed\"", "\"exponential\"", "{ lognormal = 0.5 }"][rng.random_range(0..3)];
+    let load = match rng.random_range(0..6) {
+        0 => {
+            format!("{{ steady = {{ busy_ms = {busy_ms}, period_ms = {} }} }}", busy_ms / duty)
+        }
+        1 => format!(
+            "{{ trainer = {{ compute_ms = {compute_ms}, pause_ms = {}, vary = {{ jitter = 0.1 }} }} }}",
+            compute_ms * rng.random_range(0.05..0.6)
+        ),
+        2 => format!(
+            "{{ server = {{ per_second = {}, work_ms = {other_work_ms}, vary = {{ lognormal = 0.3 }} }} }}",
+            duty * 1e3 / other_work_ms * 0.7
+        ),
+        _ => format!(
+            "{{ on-off = {{ on_ms = {on_ms}, off_ms = {}, vary = {vary} }} }}",
+            on_ms * (1.0 - duty) / duty
+        ),
+    };
+    let (other, other_w) = body(load, rng);
+    ([victim, other], [victim_w, other_w])
+}
+
+/// A random board of a kind: its text, what a person would know of it, and the slices.
+fn shared(kind: Kind, rng: &mut ChaCha8Rng) -> (String, Mechanism, [Option<Slice>; 2]) {
+    let floor = rng.random_range(0.05..0.13);
+    let quantum_ms: f64 = [1.0, 2.0, 4.0][rng.random_range(0..3)];
+    let switch_ms = quantum_ms * rng.random_range(0.05..0.15);
+    let layout =
+        [[(4, 4), (3, 4)], [(3, 4), (4, 4)], [(3, 4), (3, 4)], [(4, 4), (2, 2)], [(2, 2), (4, 4)]]
+            [rng.random_range(0..5)];
+    match kind {
+        Kind::Mps => (format!("{{ mps = {{ floor = {floor} }} }}"), Mechanism::mps(), [None; 2]),
+        Kind::TimeSlicing => (
+            format!(
+                "{{ time-slicing = {{ quantum_ms = {quantum_ms}, switch_ms = {switch_ms} }} }}"
+            ),
+            Mechanism::TimeSlicing {
+                quantum_s: Range::exact(quantum_ms / 1e3),
+                switch_s: Range::exact(switch_ms / 1e3),
+            },
+            [None; 2],
+        ),
+        Kind::Mig => {
+            let instance = |(g, m): (u32, u32)| {
+                format!(
+                    "{{ profile = \"{g}g\", compute_slices = {g}, memory_slices = {m}, memory_mib = 20000 }}"
+                )
+            };
+            let slice =
+                |(compute_slices, memory_slices)| Some(Slice { compute_slices, memory_slices });
+            (
+                format!(
+                    "{{ mig = {{ instances = [{}, {}] }} }}",
+                    instance(layout[0]),
+                    instance(layout[1])
+                ),
+                Mechanism::Mig,
+                layout.map(slice),
+            )
+        }
+    }
+}
+
 /// A played scenario as a recording: what a sampler would have written.
 fn recording(scenario: &Scenario) -> Recording {
     let mut collector = Collector::new();
     let window = SampleInterval::from_micros((scenario.observe.window_ms * 1e3) as u64);
-    let averaged = [Metric::GpuUtilization, Metric::MemoryUtilization, Metric::SmActive, Metric::DramActive];
+    let averaged =
+        [Metric::GpuUtilization, Metric::MemoryUtilization, Metric::SmActive, Metric::DramActive];
     let source = Source {
         id: SourceId(0),
         format: "scenario".to_owned(),
@@ -243,7 +307,9 @@ fn recording(scenario: &Scenario) -> Recording {
             _ => return,
         };
         readings.clear();
-        readings.extend(row.values.iter().filter_map(|(quantity, value)| Some((metric(*quantity)?, *value))));
+        readings.extend(
+            row.values.iter().filter_map(|(quantity, value)| Some((metric(*quantity)?, *value))),
+        );
         let at = Timestamp::from_micros(row.time_us);
         collector.row(at, &subject, SourceId(0), &readings).expect("memory takes it");
     })

@@ -54,7 +54,8 @@ impl Table {
 
 /// Mean of some numbers.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (sum, count) = values.into_iter().fold((0.0, 0.0), |(sum, count), it| (sum + it, count + 1.0));
+    let (sum, count) =
+        values.into_iter().fold((0.0, 0.0), |(sum, count), it| (sum + it, count + 1.0));
     sum / count
 }
 

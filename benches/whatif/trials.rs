@@ -6,7 +6,11 @@ use cotenant::domain::units::Seconds;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::fmt::Write;
 
-const KINDS: [(&str, Kind); 3] = [("MPS", Kind::Mps), ("time slicing", Kind::TimeSlicing), ("MIG", Kind::Mig)];
+const KINDS: [(&str, Kind); 3] =
+    [("MPS", Kind::Mps), ("time slicing", Kind::TimeSlicing), ("MIG", Kind::Mig)];
+
+/// Whether a pair belongs to a line of the table.
+type Belongs = fn(&&Trial) -> bool;
 
 /// Random pairs of each mechanism.
 pub(crate) fn report(count: u64) -> String {
@@ -18,12 +22,14 @@ pub(crate) fn report(count: u64) -> String {
          | Mechanism | recorded with | pairs | refused | median error | p90 error | 90 % interval holds | its median width | always 1 | u₁+u₂ | 1+u₂ |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
     );
     for (name, kind) in KINDS {
-        let trials: Vec<Trial> =
-            (0..count).into_par_iter().map(|seed| World::random(kind, seed + 1_000).trial()).collect();
-        let groups: [(&str, &dyn Fn(&&Trial) -> bool); 3] = [
-            ("all", &|_| true),
-            ("counters", &|it| it.is_profiled),
-            ("driver only", &|it| !it.is_profiled),
+        let trials: Vec<Trial> = (0..count)
+            .into_par_iter()
+            .map(|seed| World::random(kind, seed + 1_000).trial())
+            .collect();
+        let groups: [(&str, Belongs); 3] = [
+            ("all", |_| true),
+            ("counters", |it| it.is_profiled),
+            ("driver only", |it| !it.is_profiled),
         ];
         for (recorded, belongs) in groups {
             let own: Vec<&Trial> = trials.iter().filter(belongs).collect();
@@ -34,12 +40,18 @@ pub(crate) fn report(count: u64) -> String {
 }
 
 fn line(name: &str, recorded: &str, trials: &[&Trial]) -> String {
-    let told: Vec<_> = trials.iter().filter_map(|it| Some((it, it.predicted.slowdown?.p99))).collect();
-    let errors: Vec<f64> = told.iter().map(|(it, p99)| (p99.expected / it.played_p99 - 1.0).abs()).collect();
+    let told: Vec<_> =
+        trials.iter().filter_map(|it| Some((it, it.predicted.slowdown?.p99))).collect();
+    let errors: Vec<f64> =
+        told.iter().map(|(it, p99)| (p99.expected / it.played_p99 - 1.0).abs()).collect();
     let holds = told.iter().map(|(it, p99)| f64::from(u8::from(p99.contains(it.played_p99))));
     let width = told.iter().map(|(_, p99)| p99.high / p99.low);
     let simple = |which: usize| {
-        100.0 * quantile(told.iter().map(|(it, _)| (it.simple[which] / it.played_p99 - 1.0).abs()), 0.5)
+        100.0
+            * quantile(
+                told.iter().map(|(it, _)| (it.simple[which] / it.played_p99 - 1.0).abs()),
+                0.5,
+            )
     };
     format!(
         "| {name} | {recorded} | {} | {} | {:.1} % | {:.1} % | {:.1} % | ×{:.2} | {:.0} % | {:.0} % | {:.0} % |\n",
@@ -67,9 +79,11 @@ pub(crate) fn bursts_report() -> String {
         for kind in [Kind::Mps, Kind::TimeSlicing] {
             let world = World::burst_row(kind, on_ms, 5);
             let demands = World::stated(on_ms);
-            let found = world.predicted(&demands).slowdown.map(|it| (it.p50.expected, it.p99.expected));
+            let found =
+                world.predicted(&demands).slowdown.map(|it| (it.p50.expected, it.p99.expected));
             let (p50, p99) = found.unwrap_or((f64::NAN, f64::NAN));
-            write!(text, "| {p50:.2} / {p99:.2} | {:.2} ", world.played(4.0 * 3600.0)).expect("a string takes it");
+            write!(text, "| {p50:.2} / {p99:.2} | {:.2} ", world.played(4.0 * 3600.0))
+                .expect("a string takes it");
         }
         text.push_str("|\n");
     }

@@ -83,7 +83,9 @@ impl Assumption {
             Self::BandwidthFromUtilisation => {
                 "memory bandwidth is taken as 0.9 of the driver's memory utilisation, an upper limit; the low end is played with half of it"
             }
-            Self::PowerUnknown => "power was not measured, so a power cap is left out; the high end may be too low",
+            Self::PowerUnknown => {
+                "power was not measured, so a power cap is left out; the high end may be too low"
+            }
             Self::BurstsInferred => {
                 "bursts are shorter than the sampling window; their length is inferred and both ends are played with a third and three times of it"
             }

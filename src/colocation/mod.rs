@@ -1,6 +1,10 @@
 //! If these workloads shared a GPU, what would their p99 be?
 //!
-//! Floor 2, pure: demands in, predictions out; no IO, no clock, the same bits with any number of threads.
+//! [`whatif::predict`] answers: demands ([`demand::Demand`], from plain numbers or by [`observed`] from a recording) and a way to
+//! share ([`share::Mechanism`]) in, slowdowns with ranges out, or a [`refusal::Refusal`] with what would settle it. Where co-locations
+//! were measured, [`predictor::Predictor`] learns from them. Whether memory runs out is a question of its own.
+//!
+//! Floor 2, pure: no IO, no clock, the same bits with any number of threads.
 #![warn(missing_docs)]
 
 pub mod conformal;

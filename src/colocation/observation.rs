@@ -5,12 +5,20 @@ use std::fmt;
 /// Columns of the table, in order; a header line names them.
 ///
 /// - `gpu`: model, free text; `mechanism`: `time-slicing`, `mps` or `mig`.
-/// - `tenant`, `other`: names of the workloads, the same name for the same workload.
+/// - `tenant`, `other`: names of the workloads, the same name for the same workload; what stands before the first `/` is its family,
+///   so that `resnet/batch 32` and `resnet/batch 64` are known to be alike.
 /// - `tenant_util`, `tenant_mem_util`, `other_util`, `other_mem_util`: what the driver shows of each alone, 0 to 1; may be empty.
 /// - `slowdown`: time per work of `tenant` beside `other` over that alone, 1 for no loss.
 pub const COLUMNS: [&str; 9] = [
-    "gpu", "mechanism", "tenant", "other", "tenant_util", "tenant_mem_util", "other_util",
-    "other_mem_util", "slowdown",
+    "gpu",
+    "mechanism",
+    "tenant",
+    "other",
+    "tenant_util",
+    "tenant_mem_util",
+    "other_util",
+    "other_mem_util",
+    "slowdown",
 ];
 
 /// What the driver shows of a workload alone, as far as it was measured.
@@ -20,6 +28,13 @@ pub struct Side {
     pub tenant: String,
     /// Share of time with a kernel running and with memory traffic, 0 to 1; `None` when not measured.
     pub utilisation: Option<(f64, f64)>,
+}
+
+impl Side {
+    /// What stands before the first `/` of the name.
+    pub fn family(&self) -> &str {
+        self.tenant.split('/').next().unwrap_or_default()
+    }
 }
 
 /// One workload beside one other.

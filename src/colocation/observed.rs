@@ -62,7 +62,8 @@ impl Demand {
 
     /// Requests: arrivals and latencies as the service counted them, GPU time as it was seen.
     fn of_requests(name: &str, service: &Trace, busy: &Bins) -> Option<Self> {
-        let offered = service.get(Metric::OfferedLoad).or_else(|| service.get(Metric::Throughput))?;
+        let offered =
+            service.get(Metric::OfferedLoad).or_else(|| service.get(Metric::Throughput))?;
         let bin_s = offered.typical_interval()?.as_seconds();
         let zero = busy.from;
         let at = |metric: Metric| {
@@ -187,9 +188,8 @@ impl Demand {
         if self.power_w.is_none() {
             self.assume(Assumption::PowerUnknown);
         }
-        self.memory_bytes = watched
-            .series(Metric::FramebufferUsed)
-            .and_then(|it| quantile(it.values(), 1.0));
+        self.memory_bytes =
+            watched.series(Metric::FramebufferUsed).and_then(|it| quantile(it.values(), 1.0));
         self.driver = memory_utilisation.map(|memory_utilisation| DriverView {
             utilisation: busy,
             memory_utilisation,

@@ -177,7 +177,11 @@ impl Demand {
 }
 
 /// Work that takes `factor` times as long; what begins after a pause begins later.
-fn stretched(timeline: &Timeline, factor: f64, pace: crate::colocation::demand::Pace) -> Option<Timeline> {
+fn stretched(
+    timeline: &Timeline,
+    factor: f64,
+    pace: crate::colocation::demand::Pace,
+) -> Option<Timeline> {
     use crate::colocation::demand::Pace;
     let pieces = timeline.at_s().iter().zip(timeline.work_s());
     if pace == Pace::Open {

@@ -32,16 +32,16 @@ const MODEL_ERROR: f64 = 0.02;
 pub struct Budget {
     /// Events to replay, about; a request or a burst is two.
     pub events: u64,
-    /// Relative phases at most.
+    /// Windows at most, or groups of windows where they are short.
     pub phases: usize,
     /// Relative standard error of the p99 at which more phases are not worth it.
     pub settled: f64,
 }
 
 impl Default for Budget {
-    /// 150,000 events, 200 phases, 1 %: a few milliseconds for a pair.
+    /// 100,000 events, 200 windows, 1 %: a few milliseconds for a pair.
     fn default() -> Self {
-        Self { events: 150_000, phases: 200, settled: 0.01 }
+        Self { events: 100_000, phases: 200, settled: 0.01 }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::colocation::observation::{Observation, Side};
 use crate::colocation::range::Range;
 use crate::stats::ridge::ridge;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// Shrinkage of the base, in observations.
 const BASE_SHRINKAGE: f64 = 1.0;
@@ -16,6 +17,10 @@ const EFFECT_SHRINKAGE: f64 = 1.0;
 const ROUNDS: usize = 30;
 /// Parts into which co-locations are dealt to get residuals of what was not fitted.
 const FOLDS: u64 = 5;
+/// Observations from which on the base is one's own.
+const LEAST_OBSERVATIONS: usize = 20;
+/// Groups into which families of workloads are dealt; residuals of strangers come from pairs of groups that were both left out.
+const FAMILY_GROUPS: usize = 12;
 /// A slowdown is not predicted below this: co-located work that runs faster is noise.
 const LEAST_LOG: f64 = -0.05;
 
@@ -71,8 +76,8 @@ impl Default for Predictor {
 impl Predictor {
     /// Learns from co-locations, which should be of one mechanism and one model of GPU.
     ///
-    /// Intervals come from residuals of folds that were not fitted: pairs for tenants that are known, whole tenants for those that
-    /// are not. With fewer than twenty observations the published base is kept, and only sensitivities and pressures are learned.
+    /// Intervals come from residuals of folds that were not fitted: pairs for tenants that are known, whole families of workloads for
+    /// those that are not. With fewer than twenty observations the published base is kept, and only sensitivities and pressures are learned.
     pub fn learned(observations: &[Observation]) -> Self {
         let all: Vec<&Observation> = observations.iter().collect();
         let mut predictor = Self::fitted(&all);
@@ -87,12 +92,25 @@ impl Predictor {
             let part = Self::fitted(&fit);
             let both = |it: &&Observation| part.tenants_known(&it.own, &it.other) == 2;
             known.extend(out.into_iter().filter(both).map(|it| part.checked(it)));
-            let is_held = |it: &Observation| {
-                fold([&it.own.tenant]) == held || fold([&it.other.tenant]) == held
+        }
+        let families: BTreeSet<&str> =
+            all.iter().flat_map(|it| [it.own.family(), it.other.family()]).collect();
+        let families: Vec<&str> = families.into_iter().collect();
+        let group = |name: &str| families.binary_search(&name).unwrap_or(0) % FAMILY_GROUPS;
+        let groups = |it: &Observation| {
+            let (a, b) = (group(it.own.family()), group(it.other.family()));
+            (a.min(b), a.max(b))
+        };
+        let met: BTreeSet<(usize, usize)> = all.iter().map(|it| groups(it)).collect();
+        for held in met {
+            let is_free = |it: &&&Observation| {
+                let (a, b) = groups(it);
+                [a, b].iter().all(|it| *it != held.0 && *it != held.1)
             };
-            let (out, fit): (Vec<_>, Vec<_>) = all.iter().partition(|it| is_held(it));
-            let part = Self::fitted(&fit);
-            unknown.extend(out.into_iter().map(|it| part.checked(it)));
+            let fit: Vec<&Observation> = all.iter().filter(is_free).copied().collect();
+            let part = Self::of_base(&fit);
+            let out = all.iter().filter(|it| groups(it) == held);
+            unknown.extend(out.map(|it| part.checked(it)));
         }
         predictor.known = Residuals::of(known);
         predictor.unknown = Residuals::of(unknown);
@@ -100,37 +118,25 @@ impl Predictor {
     }
 
     fn fitted(observations: &[&Observation]) -> Self {
+        let mut predictor = Self::of_base(observations);
+        let left: Vec<f64> = observations
+            .iter()
+            .map(|it| it.slowdown.ln() - predictor.base(&it.own, &it.other))
+            .collect();
+        let (sensitivity, pressure) = effects(observations, &left);
+        (predictor.sensitivity, predictor.pressure) = (sensitivity, pressure);
+        predictor
+    }
+
+    /// The base alone, without any tenant's own effect.
+    fn of_base(observations: &[&Observation]) -> Self {
         let rows: Vec<Vec<f64>> =
             observations.iter().map(|it| features(&it.own, &it.other).to_vec()).collect();
         let targets: Vec<f64> = observations.iter().map(|it| it.slowdown.ln()).collect();
         let weights = vec![1.0; rows.len()];
-        let base = ridge(&rows, &targets, &weights, BASE_SHRINKAGE).filter(|_| rows.len() >= 20);
-        let mut predictor = Self { base: base.unwrap_or(DEFAULT_BASE.to_vec()), ..Self::default() };
-        let left: Vec<f64> =
-            observations.iter().map(|it| it.slowdown.ln() - predictor.base(&it.own, &it.other)).collect();
-        predictor.learn_effects(observations, &left);
-        predictor
-    }
-
-    /// Sensitivities and pressures, in turn, each the shrunk mean of what is left.
-    fn learn_effects(&mut self, observations: &[&Observation], left: &[f64]) {
-        for _ in 0..ROUNDS {
-            let own = |it: &Observation| it.own.tenant.clone();
-            let other = |it: &Observation| it.other.tenant.clone();
-            let rest = |map: &BTreeMap<String, f64>, name: &str| map.get(name).copied().unwrap_or(0.0);
-            let without_pressure: Vec<f64> = observations
-                .iter()
-                .zip(left)
-                .map(|(it, left)| left - rest(&self.pressure, &it.other.tenant))
-                .collect();
-            self.sensitivity = shrunk_means(observations.iter().map(|it| own(it)), &without_pressure);
-            let without_sensitivity: Vec<f64> = observations
-                .iter()
-                .zip(left)
-                .map(|(it, left)| left - rest(&self.sensitivity, &it.own.tenant))
-                .collect();
-            self.pressure = shrunk_means(observations.iter().map(|it| other(it)), &without_sensitivity);
-        }
+        let base = ridge(&rows, &targets, &weights, BASE_SHRINKAGE)
+            .filter(|_| rows.len() >= LEAST_OBSERVATIONS);
+        Self { base: base.unwrap_or(DEFAULT_BASE.to_vec()), ..Self::default() }
     }
 
     fn base(&self, own: &Side, other: &Side) -> f64 {
@@ -176,13 +182,39 @@ fn features(own: &Side, other: &Side) -> [f64; 6] {
     [1.0, (u + v - 1.0).max(0.0), u * v, m * v, n * u, m * n]
 }
 
-fn shrunk_means(names: impl Iterator<Item = String>, values: &[f64]) -> BTreeMap<String, f64> {
-    let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-    for (name, value) in names.zip(values) {
-        let sum = sums.entry(name).or_default();
-        *sum = (sum.0 + value, sum.1 + 1.0);
+/// Sensitivities and pressures, in turn, each the shrunk mean of what is left.
+fn effects(
+    observations: &[&Observation],
+    left: &[f64],
+) -> (BTreeMap<String, f64>, BTreeMap<String, f64>) {
+    let names: BTreeSet<&str> = observations
+        .iter()
+        .flat_map(|it| [it.own.tenant.as_str(), it.other.tenant.as_str()])
+        .collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let place = |side: &Side| names.binary_search(&side.tenant.as_str()).unwrap_or(0);
+    let own: Vec<usize> = observations.iter().map(|it| place(&it.own)).collect();
+    let other: Vec<usize> = observations.iter().map(|it| place(&it.other)).collect();
+    let (mut sensitivity, mut pressure) = (vec![0.0; names.len()], vec![0.0; names.len()]);
+    let rest = |effect: &[f64], of: &[usize]| -> Vec<f64> {
+        left.iter().zip(of).map(|(left, it)| left - effect[*it]).collect()
+    };
+    for _ in 0..ROUNDS {
+        sensitivity = shrunk_means(&own, &rest(&pressure, &other), names.len());
+        pressure = shrunk_means(&other, &rest(&sensitivity, &own), names.len());
     }
-    sums.into_iter().map(|(name, (sum, count))| (name, sum / (count + EFFECT_SHRINKAGE))).collect()
+    let told = |of: &[usize], effect: &[f64]| {
+        of.iter().map(|it| (names[*it].to_owned(), effect[*it])).collect()
+    };
+    (told(&own, &sensitivity), told(&other, &pressure))
+}
+
+fn shrunk_means(places: &[usize], values: &[f64], count: usize) -> Vec<f64> {
+    let mut sums = vec![(0.0, EFFECT_SHRINKAGE); count];
+    for (place, value) in places.iter().zip(values) {
+        sums[*place] = (sums[*place].0 + value, sums[*place].1 + 1.0);
+    }
+    sums.into_iter().map(|(sum, count)| sum / count).collect()
 }
 
 /// A fold that follows from names and nothing else.
@@ -223,9 +255,8 @@ mod tests {
     #[test]
     fn a_pair_that_was_never_seen_is_predicted_from_others_of_both() {
         let all = world(0.01);
-        let (seen, unseen): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .partition(|it| it.own.tenant != "job 3" || it.other.tenant != "job 7");
+        let (seen, unseen): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|it| it.own.tenant != "job 3" || it.other.tenant != "job 7");
         let predictor = Predictor::learned(&seen);
         let found = predictor.slowdown(&unseen[0].own, &unseen[0].other);
         assert_eq!(found.tenants_known, 2);
@@ -237,7 +268,7 @@ mod tests {
     fn a_tenant_that_was_never_seen_gets_a_wider_interval() {
         let predictor = Predictor::learned(&world(0.01));
         let stranger = Side { tenant: "stranger".to_owned(), ..side(4) };
-        let width = |it: Slowdown| it.slowdown.high / it.slowdown.low;
+        let width = |it: Slowdown| (it.slowdown.high / it.slowdown.low).ln();
         let known = predictor.slowdown(&side(4), &side(5));
         let unknown = predictor.slowdown(&stranger, &side(5));
         assert_eq!((known.tenants_known, unknown.tenants_known), (2, 1));
@@ -245,8 +276,10 @@ mod tests {
     }
 
     #[test]
-    fn without_data_a_busy_pair_is_slower_than_an_idle_one_and_the_interval_says_how_little_is_known() {
-        let side = |busy: f64| Side { tenant: String::new(), utilisation: Some((busy, 0.4 * busy)) };
+    fn without_data_a_busy_pair_is_slower_than_an_idle_one_and_the_interval_says_how_little_is_known()
+     {
+        let side =
+            |busy: f64| Side { tenant: String::new(), utilisation: Some((busy, 0.4 * busy)) };
         let predictor = Predictor::default();
         let busy = predictor.slowdown(&side(0.9), &side(0.9)).slowdown;
         let idle = predictor.slowdown(&side(0.1), &side(0.1)).slowdown;

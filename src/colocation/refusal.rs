@@ -61,8 +61,12 @@ impl Refusal {
         match self {
             Self::NeverActive => "record it while it works",
             Self::SaturatedAlone { .. } => "give it a GPU of its own, or fewer requests",
-            Self::QueueGrows { .. } => "choose a way to share that leaves it more, or a neighbour that is busy less",
-            Self::TooFewBursts { .. } => "record until at least three bursts, better thirty, were seen",
+            Self::QueueGrows { .. } => {
+                "choose a way to share that leaves it more, or a neighbour that is busy less"
+            }
+            Self::TooFewBursts { .. } => {
+                "record until at least three bursts, better thirty, were seen"
+            }
             Self::NoSlice => "name the slice of every tenant",
             Self::NoSplit => "ask about fewer tenants, or about one that needs less memory",
             Self::TooManyTenants { .. } => "ask about fewer tenants; alike ones may be joined",

@@ -159,8 +159,10 @@ impl<'a> Replay<'a> {
         sharing: Sharing,
         regulator: Option<Regulator>,
     ) -> Self {
-        let lines: Vec<Line<'a>> =
-            tenants.into_iter().map(|(timeline, pace, from_s)| Line::new(timeline, pace, from_s)).collect();
+        let lines: Vec<Line<'a>> = tenants
+            .into_iter()
+            .map(|(timeline, pace, from_s)| Line::new(timeline, pace, from_s))
+            .collect();
         let speeds = vec![1.0; lines.len()];
         let mut replay = Self { lines, sharing, regulator, now: 0.0, mask: 0, speeds, events: 0 };
         for place in 0..replay.lines.len() {
@@ -213,7 +215,8 @@ impl<'a> Replay<'a> {
     fn next_event(&self) -> (f64, usize) {
         let mut next = (f64::INFINITY, 0);
         for (place, line) in self.lines.iter().enumerate() {
-            let due = if line.is_active() { self.now + self.time_left(place, line) } else { line.due };
+            let due =
+                if line.is_active() { self.now + self.time_left(place, line) } else { line.due };
             if due < next.0 {
                 next = (due, place);
             }
@@ -224,7 +227,9 @@ impl<'a> Replay<'a> {
     fn time_left(&self, place: usize, line: &Line<'_>) -> f64 {
         match &self.sharing {
             Sharing::Together(_) => line.left / self.speeds[place],
-            Sharing::InTurns(turns) => turns.time_for(place, line.left / self.factor(place), self.mask),
+            Sharing::InTurns(turns) => {
+                turns.time_for(place, line.left / self.factor(place), self.mask)
+            }
         }
     }
 
@@ -262,7 +267,10 @@ impl<'a> Replay<'a> {
         }
         if let Some(regulator) = &mut self.regulator {
             let active = self.lines.iter().map(Line::is_active).zip(&self.speeds);
-            regulator.pass(seconds, active.map(|(is_active, speed)| if is_active { *speed } else { 0.0 }));
+            regulator.pass(
+                seconds,
+                active.map(|(is_active, speed)| if is_active { *speed } else { 0.0 }),
+            );
         }
     }
 

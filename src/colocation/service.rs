@@ -151,9 +151,15 @@ mod tests {
 
     #[test]
     fn the_spread_and_host_time_that_were_planted_are_found() {
-        for (spread, per_second) in [(0.1, 20.0), (0.4, 6.0), (0.9, 6.0)] {
+        for (spread, per_second) in [(0.2, 6.0), (0.4, 6.0), (0.9, 6.0)] {
             let mut draw = Draw::new(7);
-            let plain = ServiceBin { from_s: 0.0, requests: per_second, mean_s: None, p50_s: None, p95_s: None };
+            let plain = ServiceBin {
+                from_s: 0.0,
+                requests: per_second,
+                mean_s: None,
+                p50_s: None,
+                p95_s: None,
+            };
             let mut bins: Vec<ServiceBin> =
                 (0..1200).map(|bin| ServiceBin { from_s: f64::from(bin), ..plain }).collect();
             let at = arrivals(&bins, 1.0, &mut draw);

@@ -143,7 +143,10 @@ pub fn slice_speed(width: f64, bandwidth: f64, slice: Slice, attainable: f64) ->
 ///
 /// Source: arrival theorem, S. Lavenberg and M. Reiser, J. Appl. Prob. 17 (1980), 1048–1061 (*not checked*).
 pub fn waiting_slowdown(others: impl IntoIterator<Item = (f64, f64)>) -> f64 {
-    1.0 + others.into_iter().map(|(busy_share, slowdown)| busy_share * (slowdown - 1.0)).sum::<f64>()
+    1.0 + others
+        .into_iter()
+        .map(|(busy_share, slowdown)| busy_share * (slowdown - 1.0))
+        .sum::<f64>()
 }
 
 /// Mean slowdown of a tenant whose work is queued ahead: max(1, Σ u), all tenants counted, itself too.
@@ -164,7 +167,11 @@ pub(crate) struct Speeds {
 enum Rule {
     /// Nobody disturbs anybody.
     Own(Vec<f64>),
-    Filling { claims: Vec<Claim>, bandwidth: f64, floor: f64 },
+    Filling {
+        claims: Vec<Claim>,
+        bandwidth: f64,
+        floor: f64,
+    },
 }
 
 impl Speeds {

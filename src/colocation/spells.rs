@@ -76,7 +76,10 @@ pub(crate) fn spells(
             ends_busy = true;
         } else if is_long && (ends_busy || continues_next) {
             // At the side where the burst goes on; at both if it dips in between.
-            let is_dip = ends_busy && continues_next && at(bin.checked_sub(1)) >= FULL && at(Some(bin + 1)) >= FULL;
+            let is_dip = ends_busy
+                && continues_next
+                && at(bin.checked_sub(1)) >= FULL
+                && at(Some(bin + 1)) >= FULL;
             if is_dip {
                 push(begin, 0.5 * busy);
                 push(begin + bin_s - 0.5 * busy, 0.5 * busy);

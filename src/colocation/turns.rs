@@ -18,7 +18,13 @@ pub(crate) struct Turns {
 impl Turns {
     pub(crate) fn new(quantum_s: f64, switch_s: f64) -> Self {
         let quantum_s = quantum_s.max(1e-6);
-        Self { quantum_s, switch_s: switch_s.max(0.0), owner: None, pending_s: 0.0, left_s: quantum_s }
+        Self {
+            quantum_s,
+            switch_s: switch_s.max(0.0),
+            owner: None,
+            pending_s: 0.0,
+            left_s: quantum_s,
+        }
     }
 
     /// How many turns of others come before the next one of `tenant`; 0 for the owner.
@@ -96,7 +102,8 @@ impl Turns {
         self.pending_s = 0.0;
         if count == 1 {
             // The timer runs on without effect.
-            self.left_s = self.quantum_s - (self.quantum_s - self.left_s + after_switch) % self.quantum_s;
+            self.left_s =
+                self.quantum_s - (self.quantum_s - self.left_s + after_switch) % self.quantum_s;
             return;
         }
         if after_switch < self.left_s {

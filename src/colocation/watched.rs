@@ -9,7 +9,8 @@ use crate::domain::time::{SampleInterval, Timestamp};
 use crate::stats::moments::Moments;
 
 /// Metrics that can stand for activity; a busy fraction of time comes first.
-const ACTIVITY: [Metric; 3] = [Metric::GpuUtilization, Metric::GraphicsEngineActive, Metric::SmActive];
+const ACTIVITY: [Metric; 3] =
+    [Metric::GpuUtilization, Metric::GraphicsEngineActive, Metric::SmActive];
 /// A step longer than this many typical ones is a hole.
 const HOLE_STEPS: f64 = 2.5;
 /// Window of the driver's counters, seconds, where the source does not state it.
@@ -81,7 +82,8 @@ impl<'a> Watched<'a> {
     ) -> Option<Self> {
         let device = part.traces.get(&Subject::device(gpu));
         let own = instance_of(part, gpu, tenant);
-        let instance = own.and_then(|it| part.traces.get(&Subject::MigInstance { instance: it.clone() }));
+        let instance =
+            own.and_then(|it| part.traces.get(&Subject::MigInstance { instance: it.clone() }));
         let whole = instance.or(device.filter(|_| is_alone));
         if let Some(trace) = whole
             && let Some(busy) = activity(trace, part)
@@ -145,9 +147,14 @@ fn window_s(metric: Metric, stride_s: f64, sources: &[&Source]) -> f64 {
     })
 }
 
-fn instance_of<'a>(part: &'a Recording, gpu: &GpuId, tenant: &TenantId) -> Option<&'a MigInstanceId> {
+fn instance_of<'a>(
+    part: &'a Recording,
+    gpu: &GpuId,
+    tenant: &TenantId,
+) -> Option<&'a MigInstanceId> {
     let is_own = |tenants: &[TenantId]| tenants.len() == 1 && tenants[0] == *tenant;
-    let found = part.outline.mig_instances.iter().find(|it| it.instance.gpu == *gpu && is_own(&it.tenants));
+    let found =
+        part.outline.mig_instances.iter().find(|it| it.instance.gpu == *gpu && is_own(&it.tenants));
     found.map(|it| &it.instance)
 }
 
@@ -155,11 +162,9 @@ fn processes_of<'a>(part: &'a Recording, gpu: &'a GpuId, tenant: &TenantId) -> V
     let mut found: Vec<&Trace> = Vec::new();
     for (subject, trace) in part.on_gpu(gpu) {
         let is_own = match subject {
-            Subject::Process { process, .. } => part
-                .outline
-                .processes
-                .iter()
-                .any(|it| it.gpu == *gpu && it.process == *process && it.tenant.as_ref() == Some(tenant)),
+            Subject::Process { process, .. } => part.outline.processes.iter().any(|it| {
+                it.gpu == *gpu && it.process == *process && it.tenant.as_ref() == Some(tenant)
+            }),
             Subject::Tenant { tenant: name, .. } => name == tenant,
             Subject::Device { .. } | Subject::MigInstance { .. } => false,
         };
@@ -184,7 +189,10 @@ fn summed<'a>(
         .filter_map(Series::typical_interval)
         .min_by_key(|it| it.as_micros())?;
     let step_us = i64::try_from(step.as_micros()).ok()?;
-    let spans = processes.iter().filter_map(series).chain(device.and_then(|it| it.get(Metric::GpuUtilization)));
+    let spans = processes
+        .iter()
+        .filter_map(series)
+        .chain(device.and_then(|it| it.get(Metric::GpuUtilization)));
     let span = spans.filter_map(Series::span).reduce(|a, b| a.hull(b)).or(part.outline.span)?;
     let from = span.from().plus_micros(-step_us);
     let count = usize::try_from(span.until().micros_since(from) / step_us).ok()?;

@@ -104,7 +104,8 @@ pub struct Prediction {
 /// Depends on names only as seeds of the phases; two tenants of one name are told apart by their place.
 /// A tenant that never works changes nothing for the others.
 pub fn predict(seats: &[Seat<'_>], mechanism: Mechanism, options: &Options) -> Prediction {
-    let mut cast: Vec<(usize, String)> = seats.iter().map(|it| it.demand.name.clone()).enumerate().collect();
+    let mut cast: Vec<(usize, String)> =
+        seats.iter().map(|it| it.demand.name.clone()).enumerate().collect();
     cast.sort_by(|a, b| a.1.cmp(&b.1));
     for place in 1..cast.len() {
         if cast[place].1 == cast[place - 1].1 {
@@ -169,7 +170,7 @@ fn is_doubtful(active: &[Seat<'_>], mechanism: &Mechanism, options: &Options) ->
 }
 
 /// The timeline that is played at an end: shorter bursts are benign.
-fn timeline<'a>(demand: &'a Demand, end: End) -> &'a Timeline {
+fn timeline(demand: &Demand, end: End) -> &Timeline {
     match (&demand.doubts, end) {
         (Some([short, _]), End::Benign) => short,
         (Some([_, long]), End::Adverse) => long,
@@ -338,7 +339,8 @@ fn throughput(
         return waiting;
     }
     let hidden = 1.0 / pipelined(active, mechanism, options);
-    let mixed = |waiting: f64| waiting.powf(WAITING_SHARE) * hidden.max(waiting).powf(1.0 - WAITING_SHARE);
+    let mixed =
+        |waiting: f64| waiting.powf(WAITING_SHARE) * hidden.max(waiting).powf(1.0 - WAITING_SHARE);
     match demand.coupling {
         Coupling::Pipelined => Range::new(mixed(all[0]), mixed(low), mixed(high).max(hidden)),
         _ => Range::new(mixed(all[0]), low, high.max(hidden)),
@@ -356,10 +358,212 @@ fn pipelined(active: &[Seat<'_>], mechanism: &Mechanism, options: &Options) -> f
         }
         Mechanism::Mps { .. } => {
             let attainable = options.attainable_bandwidth.max(1e-6);
-            let sms = pipelined_slowdown(active.iter().map(|it| busy(it) * it.demand.width.expected));
-            let memory = active.iter().map(|it| busy(it) * it.demand.bandwidth.expected / attainable);
+            let sms =
+                pipelined_slowdown(active.iter().map(|it| busy(it) * it.demand.width.expected));
+            let memory =
+                active.iter().map(|it| busy(it) * it.demand.bandwidth.expected / attainable);
             sms.max(pipelined_slowdown(memory))
         }
         Mechanism::Exclusive | Mechanism::Mig => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::colocation::demand::Spread;
+    use proptest::prelude::*;
+
+    const SPAN_S: f64 = 3600.0;
+
+    fn fair() -> Mechanism {
+        Mechanism::Mps { floor: Range::exact(0.0) }
+    }
+
+    fn turns() -> Mechanism {
+        Mechanism::TimeSlicing { quantum_s: Range::exact(2e-3), switch_s: Range::exact(0.2e-3) }
+    }
+
+    fn server(per_second: f64, service_s: f64) -> Demand {
+        Demand::requests("server", per_second, (service_s, Spread::Fixed), SPAN_S).unwrap()
+    }
+
+    fn bursts(duty: f64, burst_s: f64, spread: Spread) -> Demand {
+        Demand::bursts("other", duty, (burst_s, spread), SPAN_S).unwrap()
+    }
+
+    fn victim(demands: [&Demand; 2], mechanism: Mechanism) -> TenantPrediction {
+        predict(&demands.map(Seat::of), mechanism, &Options::default()).tenants.swap_remove(0)
+    }
+
+    fn slowdown(demands: [&Demand; 2], mechanism: Mechanism) -> Quantiles<f64> {
+        victim(demands, mechanism).slowdown.unwrap().map(|it| it.expected)
+    }
+
+    #[test]
+    fn long_bursts_give_a_quantile_either_all_of_the_slowdown_or_none() {
+        // Rare requests, so that no queue adds to it: busy 30 % of the time, p50 sees nothing and p99 everything.
+        let rare = server(0.5, 0.02);
+        for burst_s in [0.5, 3.0, 15.0] {
+            let found = slowdown([&rare, &bursts(0.3, burst_s, Spread::Exponential)], fair());
+            assert!((found.p50 - 1.0).abs() < 0.01, "{burst_s}: {found:?}");
+            assert!(
+                (found.p95 - 2.0).abs() < 0.02 && (found.p99 - 2.0).abs() < 0.02,
+                "{burst_s}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn bursts_much_shorter_than_a_request_slow_every_quantile_alike() {
+        // Evenly spaced, so that no queue adds to it.
+        let evenly = (0..720).map(|it| (5.0 * f64::from(it), 0.4));
+        let slow = Demand::of("server", Pace::Open, Timeline::new(evenly, SPAN_S).unwrap());
+        let found = slowdown([&slow, &bursts(0.3, 0.001, Spread::Fixed)], fair());
+        for it in [found.p50, found.p95, found.p99] {
+            assert!((it - 1.3).abs() < 0.03, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn equal_loads_of_other_bursts_differ_in_their_p99() {
+        let victim = server(5.0, 0.02);
+        // p50 and p99 of the design's own simulation; its 2.24 at 3 s was one draw around the exact 2.00 and is not asked for.
+        let rows = [
+            (0.003, 1.33, 1.40),
+            (0.03, 1.16, 1.69),
+            (0.3, 1.01, 1.96),
+            (3.0, 1.01, 2.0),
+            (15.0, 1.0, 2.05),
+        ];
+        for (burst_s, p50, p99) in rows {
+            let found = slowdown([&victim, &bursts(0.3, burst_s, Spread::Lognormal(0.5))], fair());
+            assert!((found.p50 / p50 - 1.0).abs() < 0.05, "{burst_s}: {found:?}");
+            assert!((found.p99 / p99 - 1.0).abs() < 0.05, "{burst_s}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn busy_tenants_in_turns_are_slowed_by_their_number_and_the_switches() {
+        for count in [3, 5, 7] {
+            let pods: Vec<Demand> = (0..count)
+                .map(|it| {
+                    Demand::bursts(&format!("pod {it}"), 1.0, (0.088, Spread::Fixed), 60.0).unwrap()
+                })
+                .collect();
+            let mechanism = Mechanism::TimeSlicing {
+                quantum_s: Range::exact(2e-3),
+                switch_s: Range::exact(0.22e-3),
+            };
+            let seats: Vec<Seat<'_>> = pods.iter().map(Seat::of).collect();
+            for it in predict(&seats, mechanism, &Options::default()).tenants {
+                let expected = f64::from(count) * 1.11;
+                assert!(
+                    (it.slowdown.unwrap().p50.expected / expected - 1.0).abs() < 0.02,
+                    "{count}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_tenant_alone_is_undisturbed_under_every_mechanism() {
+        let alone = server(5.0, 0.02).wide(0.3, 0.2);
+        let slice = Some(Slice { compute_slices: 3, memory_slices: 4 });
+        for mechanism in [fair(), Mechanism::mps(), turns(), Mechanism::Exclusive, Mechanism::Mig] {
+            let seat = Seat { slice, ..Seat::of(&alone) };
+            let found = predict(&[seat], mechanism, &Options::default()).tenants.swap_remove(0);
+            let p99 = found.slowdown.unwrap().p99.expected;
+            assert!((p99 - 1.0).abs() < 1e-6, "{mechanism:?}: {p99}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_refused_with_what_would_settle_it() {
+        let idle = Demand::of("idle", Pace::Closed, Timeline::new([], 60.0).unwrap());
+        let other = bursts(0.5, 1.0, Spread::Fixed);
+        assert_eq!(victim([&idle, &other], fair()).refusal, Some(Refusal::NeverActive));
+        let full = server(50.0, 0.0195);
+        assert!(matches!(
+            victim([&full, &other], fair()).refusal,
+            Some(Refusal::SaturatedAlone { .. })
+        ));
+        let much = server(40.0, 0.02);
+        let busy = bursts(0.9, 5.0, Spread::Fixed);
+        let found = victim([&much, &busy], fair());
+        assert!(matches!(found.refusal, Some(Refusal::QueueGrows { .. })), "{found:?}");
+        let few = Demand::of("few", Pace::Closed, Timeline::new([(10.0, 5.0)], 60.0).unwrap());
+        let found = victim([&server(5.0, 0.02), &few], fair());
+        assert_eq!(found.refusal, Some(Refusal::TooFewBursts { seen: 1 }));
+        assert_eq!(victim([&much, &busy], Mechanism::Mig).refusal, Some(Refusal::NoSlice));
+        assert!(!found.refusal.unwrap().remedy().is_empty());
+    }
+
+    #[test]
+    fn bursts_that_always_meet_are_worse_than_bursts_that_meet_by_chance() {
+        let beat = |name: &str| {
+            let pieces = (0..600).map(|it| (6.0 * f64::from(it), 1.0));
+            Demand::of(name, Pace::Closed, Timeline::new(pieces, SPAN_S).unwrap())
+        };
+        let (one, other) = (beat("one"), beat("two"));
+        let p50 = |meeting| {
+            let options = Options { meeting, ..Options::default() };
+            let found = predict(&[Seat::of(&one), Seat::of(&other)], fair(), &options);
+            found.tenants[0].slowdown.unwrap().p50.expected
+        };
+        assert!((p50(Meeting::AsRecorded) - 2.0).abs() < 0.01);
+        assert!(p50(Meeting::AnyPhase) < 1.8);
+    }
+
+    #[test]
+    fn a_power_cap_slows_even_separate_slices() {
+        let hot = |name: &str| {
+            let it = Demand::bursts(name, 0.8, (0.5, Spread::Fixed), SPAN_S).unwrap();
+            it.wide(0.4, 0.0).powered(300.0)
+        };
+        let (one, other) = (hot("one"), hot("two"));
+        let slice = Some(Slice { compute_slices: 3, memory_slices: 4 });
+        let seats = [&one, &other].map(|it| Seat { slice, ..Seat::of(it) });
+        let p99 = |power| {
+            let options = Options { power, ..Options::default() };
+            predict(&seats, Mechanism::Mig, &options).tenants[0].slowdown.unwrap().p99.expected
+        };
+        assert!((p99(None) - 1.0).abs() < 1e-6);
+        let capped = p99(Some(PowerCap::new(70.0, 500.0)));
+        assert!((1.03..1.12).contains(&capped), "{capped}");
+    }
+
+    #[test]
+    fn the_number_of_threads_does_not_matter() {
+        let (one, other) = (server(5.0, 0.02), bursts(0.3, 0.3, Spread::Exponential));
+        let line_ups = vec![vec![Seat::of(&one), Seat::of(&other)]; 8];
+        let all = predict_all(&line_ups, turns(), &Options::default());
+        let own = predict(&line_ups[0], turns(), &Options::default());
+        assert!(all.iter().all(|it| *it == own));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn order_and_idle_tenants_change_nothing_and_company_never_helps(
+            per_second in 1.0..20.0_f64, load in 0.05..0.3_f64, duty in 0.05..0.6_f64,
+            burst_s in 0.005..5.0_f64, width in 0.2..1.0_f64, which in 0..3_usize,
+        ) {
+            let one = Demand::requests("a", per_second, (load / per_second, Spread::Exponential), 600.0).unwrap().wide(width, 0.3);
+            let other = Demand::bursts("b", duty, (burst_s, Spread::Exponential), 600.0).unwrap().wide(width, 0.5);
+            let idle = Demand::of("c", Pace::Closed, Timeline::new([], 60.0).unwrap());
+            let mechanism = [Mechanism::mps(), turns(), Mechanism::Exclusive][which];
+            let budget = Budget { events: 20_000, ..Budget::default() };
+            let options = Options { budget, ..Options::default() };
+            let seats = |all: &[&Demand]| predict(&all.iter().map(|it| Seat::of(it)).collect::<Vec<_>>(), mechanism, &options).tenants;
+            let found = seats(&[&one, &other]);
+            prop_assert_eq!(&seats(&[&other, &one])[1], &found[0]);
+            prop_assert_eq!(&seats(&[&one, &idle, &other])[0], &found[0]);
+            for it in &found {
+                let told = it.slowdown.map(|it| [it.p50, it.p95, it.p99]);
+                prop_assert!(told.is_none_or(|it| it.iter().all(|range| range.low >= 1.0 && range.low <= range.expected && range.expected <= range.high)));
+                prop_assert!(it.throughput_ratio.is_some_and(|it| 0.0 <= it.low && it.high <= 1.0));
+            }
+        }
     }
 }
