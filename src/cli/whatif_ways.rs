@@ -123,7 +123,8 @@ pub(crate) fn scenes(
     check_slices(&slices)?;
     let ways = ways(arguments, board, found.len())?;
     let demands: Vec<Demand> = found.iter().map(|it| it.party.demand.clone()).collect();
-    let terms = Given { shares, slices, capacity_bytes: board.capacity_bytes };
+    let terms =
+        Given { shares, slices, capacity_bytes: board.capacity_bytes, has_mig: board.has_mig };
     Ok(during("replaying", || {
         ways.par_iter().map(|way| scene(*way, &demands, &terms, settings, options)).collect()
     }))
@@ -134,6 +135,7 @@ struct Given {
     shares: Vec<Option<f64>>,
     slices: Vec<Option<Slice>>,
     capacity_bytes: Option<f64>,
+    has_mig: Option<bool>,
 }
 
 fn scene(
@@ -151,6 +153,9 @@ fn scene(
     }
     let mut notes = Vec::new();
     if way == Way::Mig {
+        if given.has_mig.is_none() {
+            notes.push("whether this GPU can be cut into MIG instances is not known".to_owned());
+        }
         match best_split(demands, &given.slices, given.capacity_bytes, options) {
             Some(split) => {
                 terms.iter_mut().zip(split).for_each(|(it, slice)| it.slice = Some(slice));

@@ -8,13 +8,18 @@ use crate::report::whatif::assumed::settling;
 use crate::report::whatif::{Row, Scene, Tuning, WhatIf, factor, way};
 use crate::report::wording::{capitalised, list, name};
 
-/// Ways whose worst p99 lies so close together cost the same.
-const ALIKE: f64 = 1.02;
-
 pub(super) fn headline(input: &WhatIf<'_>) -> String {
     match input.slo {
         Some(slo) => by_objective(input, slo),
         None => by_cost(input),
+    }
+}
+
+/// A way to share as a part of a sentence.
+fn named(scene: &Scene) -> String {
+    match scene.mechanism {
+        Mechanism::Exclusive => "exclusive use".to_owned(),
+        _ => way(&scene.mechanism).to_owned(),
     }
 }
 
@@ -39,7 +44,7 @@ fn by_objective(input: &WhatIf<'_>, slo: Objective) -> String {
     }
     let of = |wanted: Keeping| -> Vec<String> {
         let found = kept.iter().filter(|it| it.1 == wanted);
-        found.map(|it| way(&it.0.mechanism).to_owned()).collect()
+        found.map(|it| named(it.0)).collect()
     };
     let (met, missed, open) = (of(Keeping::Met), of(Keeping::Missed), of(Keeping::CannotTell));
     let mut parts = Vec::new();
@@ -116,7 +121,7 @@ fn by_cost(input: &WhatIf<'_>) -> String {
         ),
         [best, next, ..] => {
             let (first, second) = (way(&best.0.mechanism), way(&next.0.mechanism));
-            if best.1.high < next.1.low || best.1.expected * ALIKE < next.1.low {
+            if best.1.high < next.1.low {
                 return format!(
                     "{} costs least at p99: {} times that alone for {}, who has it worst; {second} {}.",
                     capitalised(first),

@@ -43,7 +43,7 @@ fn scene(input: &WhatIf<'_>, it: &Scene) -> String {
                 Tuning::Usual => "not measured here; --quantum and --switch take measured ones",
             };
             let (turn, loss) = (seconds(quantum_s), seconds(switch_s));
-            format!("Time slicing: turns of {turn}, of which each change loses {loss}; {source}.")
+            format!("Time slicing: turns of {turn}, and {loss} lost at each change; {source}.")
         }
         Mechanism::Mps { floor } => format!(
             "MPS: company costs everybody {} (median and ends of published pairs), besides SMs and bandwidth that there are not enough of{}.",

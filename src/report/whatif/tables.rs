@@ -11,11 +11,12 @@ use crate::report::whatif::lead::objective;
 use crate::report::whatif::{Row, WhatIf, factor, way};
 use crate::report::wording::{capitalised, list, name, shorten, stopped};
 
-/// Longest name in a table, so that text keeps within eighty columns.
-const LONGEST_NAME: usize = 16;
+/// Longest name in a table, so that text keeps within eighty columns; the second is for wide tables.
+const LONGEST_NAME: usize = 20;
+const LONGEST_BESIDE_MORE: usize = 16;
 
-fn called(row: &Row<'_>) -> [Cell; 2] {
-    let name = shorten(&name(&row.party.name), LONGEST_NAME);
+fn called(row: &Row<'_>, most: usize) -> [Cell; 2] {
+    let name = shorten(&name(&row.party.name), most);
     [Cell::Text(way(&row.scene.mechanism).to_owned()), Cell::Name(name)]
 }
 
@@ -56,8 +57,9 @@ pub(super) fn slowdowns(input: &WhatIf<'_>) -> Block {
         columns.push(words("SLO"));
     }
     let rows = input.rows();
+    let most = if input.slo.is_some() { LONGEST_BESIDE_MORE } else { LONGEST_NAME };
     let line = |row: &Row<'_>| {
-        let mut cells = called(row).to_vec();
+        let mut cells = called(row, most).to_vec();
         cells.push(slowdown(row, |it| it.found.slowdown.map(|it| it.p50)));
         cells.push(slowdown(row, |it| it.found.slowdown.map(|it| it.p99)));
         if input.slo.is_some() {
@@ -77,7 +79,7 @@ pub(super) fn slowdowns(input: &WhatIf<'_>) -> Block {
 pub(super) fn work(input: &WhatIf<'_>) -> Block {
     let line = |row: &Row<'_>| {
         let is_server = row.party.demand.pace == Pace::Open;
-        let [way, tenant] = called(row);
+        let [way, tenant] = called(row, LONGEST_NAME);
         let latency = match row.found.latency_s.filter(|_| is_server) {
             Some(it) => Cell::Quantity(times(it.p99)),
             None if is_server => missing(&why(row)),
@@ -201,7 +203,7 @@ pub(super) fn parties(input: &WhatIf<'_>) -> Block {
         };
         vec![
             Cell::Name(name(&it.name)),
-            Cell::Quantity(shorten(&name(&it.source), LONGEST_NAME)),
+            Cell::Quantity(shorten(&name(&it.source), LONGEST_BESIDE_MORE)),
             Cell::Quantity(seen.to_owned()),
             Cell::Quantity(load.to_owned()),
             percent_cell(it.demand.busy_share()),
@@ -231,8 +233,8 @@ pub(super) fn learned(input: &WhatIf<'_>) -> Vec<Block> {
         });
         vec![
             Cell::Text(way(&it.mechanism).to_owned()),
-            Cell::Name(shorten(&name(&it.tenant), LONGEST_NAME)),
-            Cell::Name(shorten(&name(&it.other), LONGEST_NAME)),
+            Cell::Name(shorten(&name(&it.tenant), LONGEST_BESIDE_MORE)),
+            Cell::Name(shorten(&name(&it.other), LONGEST_BESIDE_MORE)),
             Cell::Quantity(interval(it.slowdown)),
             match replayed {
                 Some(it) => Cell::Quantity(interval(it)),
