@@ -1,6 +1,6 @@
 //! What latency a service must keep, and whether a prediction says that it does.
 
-use crate::colocation::demand::{Demand, Pace};
+use crate::colocation::demand::{Assumption, Demand, Pace};
 use crate::colocation::range::{Quantiles, Range};
 use crate::colocation::refusal::Refusal;
 use crate::colocation::whatif::TenantPrediction;
@@ -8,6 +8,9 @@ use serde::Serialize;
 
 /// Work done over that alone from which on a queue may as well be steady at the benign end.
 const STEADY: f64 = 0.99;
+
+/// Delay by others that may be in the latency of a tenant that was not recorded alone, over what it would be without.
+const DELAY_OF_OTHERS: f64 = 2.0;
 
 /// Which quantile of the latency is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -86,13 +89,20 @@ impl Objective {
             let may_be_steady = found.throughput_ratio.is_none_or(|it| it.high >= STEADY);
             return Some(if may_be_steady { Keeping::CannotTell } else { Keeping::Missed });
         }
+        // What others did to it while it was recorded is in its seconds, not in its factor.
+        let doubt = match self.limit {
+            Limit::Seconds(_) if found.assumptions.contains(&Assumption::CoProfiled) => {
+                DELAY_OF_OTHERS
+            }
+            _ => 1.0,
+        };
         let (all, limit): (Option<Quantiles<Range>>, f64) = match self.limit {
             Limit::Seconds(it) => (found.latency_s, it),
             Limit::Factor(it) => (found.slowdown, it),
         };
         let Some(it) = all.map(|it| self.level.of(it)) else { return Some(Keeping::CannotTell) };
         Some(match () {
-            () if it.low > limit => Keeping::Missed,
+            () if it.low > doubt * limit => Keeping::Missed,
             () if it.high <= limit && !found.is_at_least => Keeping::Met,
             () => Keeping::CannotTell,
         })
@@ -131,6 +141,10 @@ mod tests {
         assert_eq!(factor.kept(&chat, &found(1.6, 1.9)), Some(Keeping::Missed));
         let seconds = Objective { limit: Limit::Seconds(0.03), ..factor };
         assert_eq!(seconds.kept(&chat, &found(1.1, 1.4)), Some(Keeping::Met));
+        let assumptions = vec![Assumption::CoProfiled];
+        let disturbed = TenantPrediction { assumptions, ..found(1.6, 1.9) };
+        assert_eq!(seconds.kept(&chat, &disturbed), Some(Keeping::CannotTell));
+        assert_eq!(factor.kept(&chat, &disturbed), Some(Keeping::Missed));
         let lower_limit = TenantPrediction { is_at_least: true, ..found(1.1, 1.4) };
         assert_eq!(factor.kept(&chat, &lower_limit), Some(Keeping::CannotTell));
     }

@@ -5,6 +5,8 @@ mod lead;
 mod made;
 mod picture;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 pub use picture::picture;
 

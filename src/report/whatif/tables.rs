@@ -113,17 +113,18 @@ fn terms(row: &Row<'_>) -> Cell {
     }
 }
 
+/// A time with its interval; the unit is said once where all have it: `23.4 (20.1–30.2) ms`.
 fn times(it: Range) -> String {
-    let [expected, low, high] = [it.expected, it.low, it.high].map(|it| Seconds(it).to_string());
+    let all = [it.expected, it.low, it.high].map(|it| Seconds(it).to_string());
     if it.is_exact() {
-        return expected;
+        return Seconds(it.expected).to_string();
     }
-    let same_unit = |one: &str, other: &str| one.split(' ').nth(1) == other.split(' ').nth(1);
-    let low = match same_unit(&low, &high) {
-        true => low.split(' ').next().unwrap_or_default().to_owned(),
-        false => low,
-    };
-    format!("{expected} ({low}–{high})")
+    let parts = all.each_ref().map(|it| it.split_once(' ').unwrap_or((it, "")));
+    let [(expected, unit), (low, low_unit), (high, high_unit)] = parts;
+    match unit == low_unit && unit == high_unit {
+        true => format!("{expected} ({low}–{high}) {unit}"),
+        false => format!("{} ({}–{})", all[0], all[1], all[2]),
+    }
 }
 
 fn shares(it: Range) -> String {
