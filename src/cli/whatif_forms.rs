@@ -5,7 +5,8 @@ use crate::cli::output;
 use crate::cli::whatif_args::{WhatIfArgs, WhatIfForm};
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{Format, render};
-use crate::report::render::{csv, html, json, text};
+use crate::report::render::csv::whatif as lines;
+use crate::report::render::{html, json, text};
 use crate::report::whatif::{WhatIf, picture, report};
 use std::path::Path;
 
@@ -40,7 +41,7 @@ pub(crate) fn bytes(result: &WhatIf<'_>, form: WhatIfForm) -> Result<Vec<u8>, Cl
                 .map_err(|it| CliError::failed("cannot write the result as JSON", &it));
         }
         WhatIfForm::Csv => {
-            return csv::whatif(result)
+            return lines(result)
                 .map(String::into_bytes)
                 .map_err(|it| CliError::failed("cannot write the result as CSV", &it));
         }
