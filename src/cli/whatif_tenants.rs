@@ -257,12 +257,9 @@ fn tell_apart(found: &mut [Found]) {
     }
     for place in 0..found.len() {
         let name = found[place].party.name.clone();
-        let mut number = 2;
-        for later in place + 1..found.len() {
-            if found[later].party.name == name {
-                found[later].party.name = format!("{name} #{number}");
-                number += 1;
-            }
+        let later = found.iter_mut().skip(place + 1).filter(|it| it.party.name == name);
+        for (number, it) in (2..).zip(later) {
+            it.party.name = format!("{name} #{number}");
         }
     }
     for it in found.iter_mut() {

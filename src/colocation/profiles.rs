@@ -213,10 +213,7 @@ impl Profile {
             _ => return None,
         };
         let spread = Spread::Lognormal(self.burst_spread.unwrap_or(USUAL_SPREAD));
-        let mut demand =
-            Demand::bursts(&self.name, duty, (burst_s, spread), CYCLES * burst_s / duty)?;
-        demand.assume(Assumption::PaceUnknown);
-        Some(demand)
+        Demand::bursts(&self.name, duty, (burst_s, spread), CYCLES * burst_s / duty)
     }
 }
 
@@ -249,7 +246,7 @@ mod tests {
         assert_eq!(found[0].memory_bytes, Some(f64::from(1u32 << 30)));
         assert!(found[0].assumptions.contains(&Assumption::WidthUnknown));
         assert!((found[1].busy_share() - 0.3).abs() < 0.02, "{}", found[1].busy_share());
-        assert_eq!(found[1].assumptions, [Assumption::PaceUnknown]);
+        assert_eq!(found[1].assumptions, []);
         assert!((found[2].busy_share() - 0.2).abs() < 0.02, "{}", found[2].busy_share());
     }
 
