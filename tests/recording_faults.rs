@@ -400,6 +400,54 @@ fn duration() {
 }
 
 /// Whether a driver of NVIDIA runs here, or something stands where one would.
+#[test]
+fn deaf_standard_error() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    // The pipe is full, so whoever writes into it waits for ever.
+    std::io::Write::write_all(&mut writer, &[b' '; 65_536]).expect("room for so much");
+    let nobody = "chat=http://127.0.0.1:1/metrics";
+    let mut command =
+        recorder(root.path(), &[], &["-o", "r", "--duration", "3s", "--scrape", nobody]);
+    let child = command.stderr(writer).spawn().expect("the program starts");
+    wait_for_begin(root.path());
+    end(child).expect_code(0);
+    drop(reader);
+    let seconds = whole(&root.path().join("r")).outline.span.expect("samples").seconds();
+    assert!(seconds > 2.0, "{seconds} s");
+}
+
+#[test]
+fn stopped_for_a_while() {
+    let root = tempfile::tempdir().expect("a folder");
+    let child = endless(root.path(), &[]);
+    wait_for_begin(root.path());
+    signal(&child, "-STOP");
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    signal(&child, "-CONT");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    signal(&child, "-INT");
+    end(child).expect_code(0);
+    let spots = whole(&root.path().join("r")).outline.blind_spots;
+    let said = spots.iter().filter(|it| it.detail.contains("the recorder was held up"));
+    let lengths: Vec<f64> = said.filter_map(|it| it.span).map(|it| it.seconds()).collect();
+    assert!(
+        lengths.len() == 2 && lengths.iter().all(|it| *it > 2.5),
+        "one for each GPU: {lengths:?}"
+    );
+}
+
+#[test]
+fn all_gpus_lost() {
+    let root = tempfile::tempdir().expect("a folder");
+    let plan = "[[gpu]]\n[[fault]]\nkind = \"gpu_lost\"\ngpu = 0\n";
+    std::fs::write(root.path().join("plan.toml"), plan).expect("a plan");
+    end(endless(root.path(), &["--duration", "1s"]))
+        .expect_code(5)
+        .expect("no GPU could be looked at");
+    assert!(!root.path().join("r").exists(), "nothing is in the way of the next");
+}
+
 fn has_driver() -> bool {
     ["/proc/driver/nvidia", "/dev/nvidiactl", "/dev/dxg"].iter().any(|it| Path::new(it).exists())
 }

@@ -368,6 +368,19 @@ fn losses() -> Vec<Case> {
             },
         ),
         case(
+            "lost-at-first",
+            fault("[[fault]]\nkind = \"gpu_lost\"\ngpu = 0\nuntil_s = 2.5", TWO),
+            6,
+            |it| {
+                it.says("GPU 0: cannot be opened: the GPU is lost");
+                assert!(it.device(0, Metric::SmClock).len() > 5, "it came back");
+                assert!(
+                    it.device(1, Metric::SmClock).len() > 30,
+                    "the other is seen from the start"
+                );
+            },
+        ),
+        case(
             "driver-replaced",
             fault("[[fault]]\ncall = \"nvmlDevice*\"\ncode = 18\nfrom_s = 1.5", TRACE),
             3,

@@ -5,6 +5,8 @@ use crate::sampler::source::{LISTS, Pace, ProcessList, QUESTIONS, Question, RING
 
 /// Performance counters need samples that are more than 100 ms apart.
 pub(crate) const LEAST_COUNTERS_US: u64 = 110_000;
+/// So much sooner they may come, to get back onto their grid.
+const EARLY_US: i64 = 3_000;
 /// How often rings are drained: so often that a crash loses less than a second of them.
 const DRAIN_US: u64 = 500_000;
 /// How often lists are read.
@@ -133,8 +135,11 @@ impl Gauge {
     pub(crate) fn advance(&mut self, now_us: i64) -> u64 {
         let period = i64::try_from(self.period_us).unwrap_or(i64::MAX);
         if self.pace == Pace::Counters {
-            // No grid: a look that was late must not come too close to the next.
-            self.due_us = now_us + period;
+            // On one grid for all GPUs, so that they are looked at together; one that was late comes
+            // back to it in steps, for two looks must not be too close.
+            let half_us = now_us + period / 2;
+            let next_us = half_us + (-half_us).rem_euclid(period);
+            self.due_us = next_us.max(now_us + LEAST_COUNTERS_US as i64 - EARLY_US);
             return 0;
         }
         let late = (now_us - self.due_us).max(0) / period;
@@ -236,5 +241,21 @@ mod tests {
         let all = gauges(20_000, 0);
         let counters = all.iter().find(|it| it.task == Task::Counters).expect("a task");
         assert_eq!(counters.period_us, LEAST_COUNTERS_US);
+    }
+
+    #[test]
+    fn counters_of_all_gpus_fall_into_step_however_late_a_look_was() {
+        let grid = LEAST_COUNTERS_US as i64;
+        for late in [0, 900, 40_000, 109_000, 5_000_000] {
+            let mut gauge = Gauge::new(Task::Counters, 100_000, 0);
+            let mut at = 7 * grid + late;
+            for _ in 0..60 {
+                gauge.advance(at);
+                assert!(gauge.due_us - at >= grid - EARLY_US, "{late}: too close");
+                assert!(gauge.due_us - at <= grid + grid / 2, "{late}: too far");
+                at = gauge.due_us + 60;
+            }
+            assert_eq!(gauge.due_us % grid, 0, "{late}: back on the grid");
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Live GPUs, whose their processes are, and what their services say, to rows and facts.
 //!
-//! Floor 2. `run` watches every GPU on a thread of its own and puts what it sees into a `Sink`;
+//! Floor 2. `run` watches every GPU and puts what it sees into a `Sink`;
 //! it knows nothing about NVML, which `nvml` hides behind `source::GpuSource`.
 
 mod births;
 pub mod clock;
+mod crew;
 pub mod doctor;
 mod gauge;
 mod layout;

@@ -43,6 +43,11 @@ pub enum Pace {
     Slow,
 }
 
+impl Pace {
+    /// Every pace, the most urgent first.
+    pub(crate) const ALL: [Self; 4] = [Self::Fast, Self::Counters, Self::Drain, Self::Slow];
+}
+
 /// A question, what the driver calls it, how often it is asked, and the fields of its answer.
 pub struct QuestionSpec {
     /// The question.

@@ -7,23 +7,27 @@ use crate::domain::outline::MigInstance;
 use crate::domain::sink::{Fact, Sink, SinkError};
 use crate::domain::time::TimeSpan;
 use crate::sampler::clock::{Clock, Moment, own_cpu_us};
+use crate::sampler::crew::Crew;
 use crate::sampler::gauge::LEAST_COUNTERS_US;
 use crate::sampler::message::{Message, Notice, Origin, blind, sources};
 use crate::sampler::plan::{Audience, Plan, Status};
 use crate::sampler::pulse::Pulse;
 use crate::sampler::services::{self, Event};
-use crate::sampler::source::{GpuHost, Identity, Refusal};
+use crate::sampler::source::{GpuHost, GpuSource, Identity, Refusal};
 use crate::sampler::tenants::Tenants;
-use crate::sampler::watch::{HANG_US, Shared, Watch, label};
+use crate::sampler::watch::{
+    FIRST_RETRY_US, HANG_US, LONGEST_RETRY_US, LOOK_UP_US, Shared, Watch, label,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
 
 /// Messages that may wait to be written: a disk that is slow for seconds holds nobody up.
 const QUEUE: usize = 8192;
-/// How long the writer waits for a message.
-const WAIT: Duration = Duration::from_millis(50);
+/// How often the writer takes what was told; nobody has to wake it up.
+const WRITE_US: i64 = 100_000;
+/// A look may come so much too early, to be made with another one: a twentieth of the interval.
+const MOST_SLACK_US: u64 = 2_000;
 /// How often what was taken is made safe; with the drain of rings less than a second is lost.
 const CHECKPOINT_US: i64 = 300_000;
 /// How often the status is told.
@@ -65,6 +69,7 @@ pub fn run(
         clock: Arc::clone(clock),
         is_over: AtomicBool::new(false),
         interval_us: plan.interval_us,
+        slack_us: (plan.interval_us / 20).min(MOST_SLACK_US) as i64,
         budget: plan.budget / plan.gpus.len().max(1) as f64,
         root: plan.root.clone(),
         host_name: plan.host_name.clone(),
@@ -75,15 +80,14 @@ pub fn run(
     for source in sources(plan.first_source, plan.interval_us, counters_us) {
         sink.fact(Fact::Source(source))?;
     }
-    for (index, refusal) in &plan.unreachable {
-        let identity = Identity::unknown(*index);
-        tell_closed(&sender, &identity, *refusal);
-    }
-    let threads = start(&shared, plan, &sender);
+    let crew = Crew::new(&shared, plan.gpus.len() + plan.unreachable.len());
+    let threads = start(&shared, &crew, plan, &sender);
+    crew.relieve();
     drop(sender);
     let now = clock.now();
     let mut recorder = Recorder {
         shared: Arc::clone(&shared),
+        crew,
         plan,
         tenants,
         services,
@@ -101,29 +105,29 @@ pub fn run(
     outcome
 }
 
-/// Starts a thread for each GPU; their looks are spread over the interval.
-fn start(shared: &Arc<Shared>, plan: &Plan, sender: &SyncSender<Message>) -> Vec<Thread> {
-    let begin_us = shared.clock.now().monotonic_us;
-    let count = plan.gpus.len().max(1) as u64;
+/// Starts a thread for each GPU: for its first look, and for whatever may take long.
+fn start(
+    shared: &Arc<Shared>,
+    crew: &Arc<Crew>,
+    plan: &Plan,
+    sender: &SyncSender<Message>,
+) -> Vec<Thread> {
+    let start_us = shared.clock.now().monotonic_us;
     let mut threads = Vec::new();
-    for (place, identity) in plan.gpus.iter().enumerate() {
+    let unreachable = plan.unreachable.iter().map(|it| Identity::unknown(it.0));
+    for (place, identity) in plan.gpus.iter().cloned().chain(unreachable).enumerate() {
         let pulse = Arc::new(Pulse::new());
-        let offset_us = plan.interval_us * place as u64 / count;
-        let start_us = begin_us + i64::try_from(offset_us).unwrap_or(0);
         let thread = Thread {
             identity: identity.clone(),
             pulse: Arc::clone(&pulse),
             is_ended: false,
             hangs: None,
         };
-        let (shared, sender, identity) = (Arc::clone(shared), sender.clone(), identity.clone());
+        let (shared, sender, crew) = (Arc::clone(shared), sender.clone(), Arc::clone(crew));
         let work = move || {
-            pulse.enter_function("nvmlDeviceGetHandleByUUID", shared.clock.now().monotonic_us);
-            let source = shared.host.open(&identity);
-            pulse.leave();
-            match source {
-                Ok(source) => Watch::new(&shared, sender.clone(), &pulse, source, start_us).run(),
-                Err(refusal) => tell_closed(&sender, &identity, refusal),
+            if let Some(source) = opened(&shared, &sender, &pulse, &identity) {
+                let watch = Watch::new(&shared, sender.clone(), &pulse, source, start_us);
+                Box::new(watch).run(&crew, place);
             }
             let _ = sender.send(Message::Ended(place));
         };
@@ -134,16 +138,45 @@ fn start(shared: &Arc<Shared>, plan: &Plan, sender: &SyncSender<Message>) -> Vec
     threads
 }
 
+/// A GPU that is opened, sooner or later; `None` when the recording is over before.
+fn opened(
+    shared: &Shared,
+    sender: &SyncSender<Message>,
+    pulse: &Pulse,
+    identity: &Identity,
+) -> Option<Box<dyn GpuSource>> {
+    let mut wait_us = FIRST_RETRY_US;
+    loop {
+        pulse.enter_function("nvmlDeviceGetHandleByUUID", shared.clock.now().monotonic_us);
+        let source = shared.host.open(identity);
+        pulse.leave();
+        match source {
+            Ok(source) => return Some(source),
+            Err(refusal) if wait_us == FIRST_RETRY_US => tell_closed(sender, identity, refusal),
+            Err(_) => {}
+        }
+        let next_us = shared.clock.now().monotonic_us + wait_us;
+        while shared.clock.now().monotonic_us < next_us {
+            if shared.is_over.load(Ordering::Acquire) {
+                return None;
+            }
+            shared.clock.sleep_until(shared.clock.now().monotonic_us + LOOK_UP_US);
+        }
+        wait_us = (2 * wait_us).min(LONGEST_RETRY_US);
+    }
+}
+
 fn tell_closed(sender: &SyncSender<Message>, identity: &Identity, refusal: Refusal) {
     let detail = format!("{}: cannot be opened: {refusal}", label(identity));
     let subject = Subject::device(&identity.gpu);
-    let _ = sender.send(Notice::warning(detail.clone()));
+    let _ = sender.send(Notice::warning(format!("{detail}; it is looked for")));
     let kind = BlindSpotKind::NotReported;
     let _ = sender.send(blind(kind, subject, None, None, detail, refusal.remedy()));
 }
 
 struct Recorder<'a> {
     shared: Arc<Shared>,
+    crew: Arc<Crew>,
     plan: &'a Plan,
     tenants: &'a mut dyn Tenants,
     services: &'a Receiver<Event>,
@@ -163,13 +196,15 @@ impl Recorder<'_> {
         let mut ending_us = None;
         self.tell_unseen_people()?;
         loop {
+            let wake_us = self.shared.clock.now().monotonic_us + WRITE_US;
+            self.shared.clock.sleep_until(wake_us);
             self.take_waiting(messages)?;
             self.take_services()?;
             let now = self.shared.clock.now();
             self.look_after(now);
             if now.monotonic_us - self.checkpoint_us >= CHECKPOINT_US {
                 self.checkpoint_us = now.monotonic_us;
-                self.sink.checkpoint()?;
+                self.sink.checkpoint(now.monotonic_us)?;
             }
             if now.monotonic_us - self.told.0 >= STATUS_US {
                 self.tell_status(now)?;
@@ -187,7 +222,7 @@ impl Recorder<'_> {
         self.close_hanging()?;
         let now = self.shared.clock.now();
         self.status.seconds = seconds(now.monotonic_us - self.began.monotonic_us);
-        self.sink.checkpoint()?;
+        self.sink.checkpoint(now.monotonic_us)?;
         Ok(self.status)
     }
 
@@ -196,10 +231,8 @@ impl Recorder<'_> {
         self.audience.is_over() || self.plan.duration_us.is_some_and(|it| passed_us >= it)
     }
 
-    /// Waits for a message, and takes all that are there.
+    /// Takes all messages that are there.
     fn take_waiting(&mut self, messages: &Receiver<Message>) -> Result<(), SinkError> {
-        let Ok(first) = messages.recv_timeout(WAIT) else { return Ok(()) };
-        self.take(first)?;
         for message in messages.try_iter().take(QUEUE) {
             self.take(message)?;
         }
@@ -261,6 +294,7 @@ impl Recorder<'_> {
 
     /// Says when a GPU's thread hangs inside the driver; the others go on.
     fn look_after(&mut self, now: Moment) {
+        self.crew.look_after(now.monotonic_us);
         for thread in &mut self.threads {
             let inside = thread.pulse.inside();
             let hanging = inside.filter(|it| now.monotonic_us - it.0 > HANG_US);

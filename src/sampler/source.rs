@@ -249,7 +249,7 @@ impl Identity {
     }
 }
 
-/// A GPU that can be asked; each lives on a thread of its own.
+/// A GPU that can be asked, by one thread at a time.
 pub trait GpuSource: Send {
     /// Who it is.
     fn identity(&self) -> &Identity;

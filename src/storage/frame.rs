@@ -4,11 +4,13 @@ use crate::domain::ident::Subject;
 use crate::domain::metric::{Metric, Precision};
 use crate::storage::rows::Rows;
 use polars::prelude::{
-    ArrowSchema, ChunkFull, Column, DataFrame, DataType, Float32Chunked, Int32Chunked,
-    Int64Chunked, IntoColumn, IntoSeries, NewChunkedArray, PlSmallStr, PolarsResult, Schema,
-    StringChunked, TimeUnit,
+    ArrowSchema, Column, DataFrame, DataType, Float32Chunked, Int32Chunked, Int64Chunked,
+    IntoColumn, IntoSeries, NewChunkedArray, PlSmallStr, PolarsResult, Schema, StringChunked,
+    TimeUnit,
 };
 use std::collections::BTreeSet;
+use std::iter::repeat_n;
+use std::ops::Range;
 
 /// Column of stamps: microseconds since the Unix epoch, UTC.
 const TIME: &str = "time";
@@ -37,6 +39,7 @@ const IDENTITIES: [Identity; 7] = [
     Identity::Tenant,
 ];
 
+#[derive(Clone, Copy)]
 enum Value<'a> {
     Text(&'a str),
     Number(i64),
@@ -118,29 +121,41 @@ impl Columns {
         schema
     }
 
-    /// A run of rows of one subject as a frame of this segment's columns. Needs padded rows.
-    pub(crate) fn frame(
-        &self,
-        subject: &Subject,
-        rows: &Rows,
-        range: std::ops::Range<usize>,
-    ) -> PolarsResult<DataFrame> {
-        let height = range.len();
-        let times = Int64Chunked::from_vec(TIME.into(), rows.times[range.clone()].to_vec());
+    /// Rows of these subjects, one after the other, as a frame of this segment's columns.
+    ///
+    /// Needs padded rows. No column is made of zeros that the library shares: it would keep 8 MiB
+    /// of them for good.
+    pub(crate) fn frame(&self, parts: &[Part<'_>]) -> PolarsResult<DataFrame> {
+        let height = parts.iter().map(|it| it.range.len()).sum();
+        let times: Vec<i64> =
+            parts.iter().flat_map(|it| &it.rows.times[it.range.clone()]).copied().collect();
+        let sources: Vec<i32> =
+            parts.iter().flat_map(|it| &it.rows.sources[it.range.clone()]).copied().collect();
+        let times = Int64Chunked::from_vec(TIME.into(), times);
         let mut columns = vec![
             times.into_series().cast(&time_dtype())?.into_column(),
-            Int32Chunked::from_vec(SOURCE.into(), rows.sources[range.clone()].to_vec())
-                .into_series()
-                .into_column(),
+            Int32Chunked::from_vec(SOURCE.into(), sources).into_column(),
         ];
-        for identity in &self.identities {
-            columns.push(identity_column(*identity, subject, height));
-        }
-        for metric in &self.metrics {
-            let values = rows.columns.get(metric).map(|it| &it[range.clone()]);
-            columns.push(metric_column(*metric, values, height));
-        }
+        columns.extend(self.identities.iter().map(|it| identity_column(*it, parts)));
+        columns.extend(self.metrics.iter().map(|it| metric_column(*it, parts, height)));
         DataFrame::new(height, columns)
+    }
+}
+
+/// Rows of one subject that are written together.
+#[derive(Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) subject: &'a Subject,
+    pub(crate) rows: &'a Rows,
+    pub(crate) range: Range<usize>,
+}
+
+impl Part<'_> {
+    /// The readings of a metric, row by row.
+    fn cells(&self, metric: Metric) -> impl Iterator<Item = Option<f64>> + Clone {
+        let column = self.rows.columns.get(&metric).map(|it| &it[self.range.clone()]);
+        let cell = move |row: usize| column.map(|it| it[row]).filter(|it| !it.is_nan());
+        (0..self.range.len()).map(cell)
     }
 }
 
@@ -155,36 +170,46 @@ fn metric_dtype(metric: Metric) -> DataType {
     }
 }
 
-fn identity_column(identity: Identity, subject: &Subject, height: usize) -> Column {
+fn identity_column(identity: Identity, parts: &[Part<'_>]) -> Column {
     let name: PlSmallStr = identity.name().into();
-    match identity.of(subject) {
-        None => Column::full_null(name, height, &identity.dtype()),
-        Some(Value::Text(text)) => StringChunked::full(name, text, height).into_column(),
-        Some(Value::Number(number)) => Int64Chunked::full(name, number, height).into_column(),
+    let values = parts.iter().flat_map(|it| repeat_n(identity.of(it.subject), it.range.len()));
+    match identity.dtype() {
+        DataType::String => {
+            let cells = values.map(|it| match it {
+                Some(Value::Text(text)) => Some(text),
+                _ => None,
+            });
+            StringChunked::from_iter_options(name, cells).into_column()
+        }
+        _ => {
+            let cells = values.map(|it| match it {
+                Some(Value::Number(number)) => Some(number),
+                _ => None,
+            });
+            Int64Chunked::from_iter_options(name, cells).into_column()
+        }
     }
 }
 
-fn metric_column(metric: Metric, values: Option<&[f64]>, height: usize) -> Column {
+fn metric_column(metric: Metric, parts: &[Part<'_>], height: usize) -> Column {
     let name: PlSmallStr = metric.key().into();
-    let Some(values) = values else {
-        return Column::full_null(name, height, &metric_dtype(metric));
-    };
-    let is_full = !values.iter().any(|it| it.is_nan());
+    let cells = parts.iter().flat_map(|it| it.cells(metric));
+    let is_full = cells.clone().flatten().count() == height;
     match (metric.spec().precision, is_full) {
         (Precision::Single, true) => {
-            Float32Chunked::from_vec(name, values.iter().map(|it| *it as f32).collect())
+            Float32Chunked::from_vec(name, cells.flatten().map(|it| it as f32).collect())
                 .into_column()
         }
         (Precision::Whole, true) => {
-            Int64Chunked::from_vec(name, values.iter().map(|it| it.round() as i64).collect())
+            Int64Chunked::from_vec(name, cells.flatten().map(|it| it.round() as i64).collect())
                 .into_column()
         }
         (Precision::Single, false) => {
-            let cells = values.iter().map(|it| (!it.is_nan()).then_some(*it as f32));
+            let cells = cells.map(|it| it.map(|it| it as f32));
             Float32Chunked::from_iter_options(name, cells).into_column()
         }
         (Precision::Whole, false) => {
-            let cells = values.iter().map(|it| (!it.is_nan()).then_some(it.round() as i64));
+            let cells = cells.map(|it| it.map(|it| it.round() as i64));
             Int64Chunked::from_iter_options(name, cells).into_column()
         }
     }

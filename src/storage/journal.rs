@@ -14,7 +14,7 @@ use crate::storage::rows::Rows;
 use crate::storage::segment::{self, Effort};
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -48,9 +48,12 @@ pub(crate) struct Journal {
     file: File,
     /// Device and number of the file, which another file at its place does not share.
     identity: (u64, u64),
+    /// What waits for the next checkpoint, behind room for its head.
     frame: Vec<u8>,
     subjects: BTreeMap<Subject, u32>,
-    metrics: BTreeMap<Metric, u16>,
+    /// By the place of the metric in its table.
+    metrics: Vec<Option<u16>>,
+    named: u16,
     written: u64,
 }
 
@@ -72,16 +75,22 @@ impl Journal {
             path,
             file,
             identity,
-            frame: Vec::new(),
+            frame: vec![0; FRAME_HEAD],
             subjects: BTreeMap::new(),
-            metrics: BTreeMap::new(),
+            metrics: Vec::new(),
+            named: 0,
             written: MAGIC.len() as u64,
         })
     }
 
+    /// Where it stands.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Bytes so far, those included that wait for the next checkpoint.
     pub(crate) fn bytes(&self) -> u64 {
-        self.written + self.frame.len() as u64
+        self.written + (self.frame.len() - FRAME_HEAD) as u64
     }
 
     pub(crate) fn fact(&mut self, fact: &Fact) -> Result<(), StorageError> {
@@ -101,15 +110,16 @@ impl Journal {
         readings: &[(Metric, f64)],
     ) -> Result<(), StorageError> {
         let subject = self.subject(subject)?;
-        let numbers: Vec<(u16, f64)> =
-            readings.iter().map(|it| (self.metric(it.0), it.1)).collect();
+        // Names stand before the row that uses them.
+        readings.iter().for_each(|it| self.name(it.0));
         self.frame.push(ROW);
         self.frame.extend_from_slice(&subject.to_le_bytes());
         self.frame.extend_from_slice(&at.as_micros().to_le_bytes());
         self.frame.extend_from_slice(&source.0.to_le_bytes());
-        self.frame.extend_from_slice(&(numbers.len() as u16).to_le_bytes());
-        for (metric, value) in numbers {
-            self.frame.extend_from_slice(&metric.to_le_bytes());
+        self.frame.extend_from_slice(&(readings.len() as u16).to_le_bytes());
+        for (metric, value) in readings {
+            let number = self.metrics[*metric as usize].unwrap_or_default();
+            self.frame.extend_from_slice(&number.to_le_bytes());
             self.frame.extend_from_slice(&value.to_le_bytes());
         }
         Ok(())
@@ -134,13 +144,13 @@ impl Journal {
             let path = self.path.clone();
             move |source| StorageError::Io { path, doing, source }
         };
-        if !self.frame.is_empty() {
-            let mut bytes = Vec::with_capacity(FRAME_HEAD + self.frame.len());
-            bytes.extend_from_slice(&(self.frame.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(&checksum(&self.frame).to_le_bytes());
-            bytes.append(&mut self.frame);
-            self.file.write_all(&bytes).map_err(io("writing"))?;
-            self.written += bytes.len() as u64;
+        if self.frame.len() > FRAME_HEAD {
+            let (head, body) = self.frame.split_at_mut(FRAME_HEAD);
+            head[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
+            head[4..].copy_from_slice(&checksum(body).to_le_bytes());
+            self.file.write_all(&self.frame).map_err(io("writing"))?;
+            self.written += self.frame.len() as u64;
+            self.frame.truncate(FRAME_HEAD);
         }
         if is_lasting {
             self.file.sync_data().map_err(io("saving"))?;
@@ -165,14 +175,17 @@ impl Journal {
         Ok(number)
     }
 
-    fn metric(&mut self, metric: Metric) -> u16 {
-        if let Some(known) = self.metrics.get(&metric) {
-            return *known;
+    /// Gives a metric its number, where it has none yet.
+    fn name(&mut self, metric: Metric) {
+        let place = metric as usize;
+        if self.metrics.len() <= place {
+            self.metrics.resize(place + 1, None);
         }
-        let number = self.metrics.len() as u16;
-        self.text(METRIC, metric.key().as_bytes());
-        self.metrics.insert(metric, number);
-        number
+        if self.metrics[place].is_none() {
+            self.metrics[place] = Some(self.named);
+            self.named += 1;
+            self.text(METRIC, metric.key().as_bytes());
+        }
     }
 
     fn text(&mut self, kind: u8, bytes: &[u8]) {
@@ -217,25 +230,25 @@ pub(crate) struct Replayed {
 /// Errors: it cannot be read, or is no journal of this version.
 pub(crate) fn read(path: &Path) -> Result<Replayed, StorageError> {
     let io = |source| StorageError::Io { path: path.to_owned(), doing: "reading", source };
-    let mut bytes = Vec::new();
-    File::open(path).and_then(|mut it| it.read_to_end(&mut bytes)).map_err(io)?;
+    let damaged = |why: &str| StorageError::Damaged { path: path.to_owned(), why: why.to_owned() };
+    let mut file = BufReader::new(File::open(path).map_err(io)?);
     let mut replayed = Replayed::default();
+    let mut bytes = Vec::new();
+    fill(&mut file, MAGIC.len(), &mut bytes).map_err(io)?;
     // A crash may come before the first bytes are written.
-    if bytes.len() < MAGIC.len() && MAGIC.starts_with(&bytes) {
-        return Ok(replayed);
+    if bytes != MAGIC {
+        return match MAGIC.starts_with(&bytes) {
+            true => Ok(replayed),
+            false => Err(damaged("it is no journal of this version")),
+        };
     }
-    let Some(mut rest) = bytes.strip_prefix(MAGIC) else {
-        let why = "it is no journal of this version".to_owned();
-        return Err(StorageError::Damaged { path: path.to_owned(), why });
-    };
     let mut names = Names::default();
-    while let Some((frame, behind)) = whole_frame(rest) {
-        if replay(frame, &mut names, &mut replayed).is_none() {
-            let why = "a frame holds what no recorder writes".to_owned();
-            return Err(StorageError::Damaged { path: path.to_owned(), why });
-        }
-        rest = behind;
+    while next_frame(&mut file, &mut bytes).map_err(io)? {
+        replay(&bytes, &mut names, &mut replayed.outline)
+            .ok_or_else(|| damaged("a frame holds what no recorder writes"))?;
     }
+    let filled = names.subjects.into_iter().filter(|it| !it.1.times.is_empty());
+    replayed.subjects = filled.collect();
     replayed.subjects.values_mut().for_each(Rows::sort);
     let spans = replayed.subjects.values().filter_map(Rows::span);
     replayed.outline.span = spans.reduce(crate::domain::time::TimeSpan::hull);
@@ -244,16 +257,21 @@ pub(crate) fn read(path: &Path) -> Result<Replayed, StorageError> {
     Ok(replayed)
 }
 
-/// The next frame and what is behind it; `None` when it is not whole.
-fn whole_frame(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut rest = bytes;
-    let length = u32::from_le_bytes(take(&mut rest)?) as usize;
-    let sum = u64::from_le_bytes(take(&mut rest)?);
-    if length > LONGEST_FRAME {
-        return None;
+/// Reads so many bytes, or as many as there are. `false`: there are fewer.
+fn fill(file: &mut impl Read, length: usize, bytes: &mut Vec<u8>) -> std::io::Result<bool> {
+    bytes.clear();
+    Ok(file.take(length as u64).read_to_end(bytes)? == length)
+}
+
+/// Reads the next frame. `false`: there is none that is whole.
+fn next_frame(file: &mut impl Read, bytes: &mut Vec<u8>) -> std::io::Result<bool> {
+    if !fill(file, FRAME_HEAD, bytes)? {
+        return Ok(false);
     }
-    let frame = rest.get(..length)?;
-    (checksum(frame) == sum).then(|| (frame, &rest[length..]))
+    let mut head = bytes.as_slice();
+    let Some((length, sum)) = take(&mut head).zip(take(&mut head)) else { return Ok(false) };
+    let (length, sum) = (u32::from_le_bytes(length) as usize, u64::from_le_bytes(sum));
+    Ok(length <= LONGEST_FRAME && fill(file, length, bytes)? && checksum(bytes) == sum)
 }
 
 /// Makes segments of the journals that a crash left behind; whether any recording is there then.
@@ -286,9 +304,11 @@ pub(crate) fn fold_journals(folder: &Path) -> Result<bool, StorageError> {
 /// Names that numbers stand for.
 #[derive(Debug, Default)]
 struct Names {
-    subjects: Vec<Subject>,
+    subjects: Vec<(Subject, Rows)>,
     /// `None`: a metric that this program does not know.
     metrics: Vec<Option<Metric>>,
+    /// Readings of one row; kept for the next.
+    readings: Vec<(Metric, f64)>,
 }
 
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
@@ -304,42 +324,41 @@ fn take_text<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(text)
 }
 
-fn replay(mut frame: &[u8], names: &mut Names, replayed: &mut Replayed) -> Option<()> {
+fn replay(mut frame: &[u8], names: &mut Names, known: &mut Outline) -> Option<()> {
     while let Some([kind]) = take::<1>(&mut frame) {
         match kind {
             FACT => {
                 let outline = serde_json::from_slice(take_text(&mut frame)?).ok()?;
-                replayed.outline.merge(outline);
+                known.merge(outline);
             }
             SUBJECT => {
-                names.subjects.push(serde_json::from_slice(take_text(&mut frame)?).ok()?);
+                let subject = serde_json::from_slice(take_text(&mut frame)?).ok()?;
+                names.subjects.push((subject, Rows::default()));
             }
             METRIC => {
                 let key = std::str::from_utf8(take_text(&mut frame)?).ok()?;
                 names.metrics.push(Metric::from_key(key));
             }
-            ROW => replay_row(&mut frame, names, replayed)?,
+            ROW => replay_row(&mut frame, names)?,
             _ => return None,
         }
     }
     Some(())
 }
 
-fn replay_row(frame: &mut &[u8], names: &Names, replayed: &mut Replayed) -> Option<()> {
-    let subject = names.subjects.get(u32::from_le_bytes(take(frame)?) as usize)?;
+fn replay_row(frame: &mut &[u8], names: &mut Names) -> Option<()> {
+    let rows = &mut names.subjects.get_mut(u32::from_le_bytes(take(frame)?) as usize)?.1;
     let at = Timestamp::from_micros(i64::from_le_bytes(take(frame)?));
     let source = u16::from_le_bytes(take(frame)?);
     let count = u16::from_le_bytes(take(frame)?);
-    let mut readings = Vec::with_capacity(usize::from(count));
+    let readings = &mut names.readings;
+    readings.clear();
     for _ in 0..count {
         let metric = *names.metrics.get(usize::from(u16::from_le_bytes(take(frame)?)))?;
         let value = f64::from_le_bytes(take(frame)?);
         readings.extend(metric.map(|it| (it, value)));
     }
-    if !replayed.subjects.contains_key(subject) {
-        replayed.subjects.insert(subject.clone(), Rows::default());
-    }
-    replayed.subjects.get_mut(subject)?.add(at, source, &readings);
+    rows.add(at, source, readings);
     Some(())
 }
 

@@ -7,11 +7,12 @@ use crate::domain::sink::{Fact, Sink, SinkError};
 use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
 use crate::storage::error::StorageError;
-use crate::storage::journal::{Journal, fold_journals};
+use crate::storage::journal::{self, Journal, fold_journals};
 use crate::storage::lock::Lock;
+use crate::storage::reader::StoredRecording;
 use crate::storage::replacement::segments_only;
 use crate::storage::segment::{self, Effort};
-use crate::storage::writer::{Mode, RecordingWriter, sink_error};
+use crate::storage::writer::{Mode, sink_error};
 use std::path::{Path, PathBuf};
 
 /// Checkpoints between two that wait for the disk: a power cut loses about a second.
@@ -22,7 +23,7 @@ const LASTING: u32 = 3;
 pub struct Rotation {
     /// Bytes before compression.
     pub bytes: u64,
-    /// From its first to its last row, microseconds.
+    /// Time that a segment stays open, microseconds.
     pub age_us: i64,
     /// Older segments are removed; `None` keeps all.
     pub keep: Option<usize>,
@@ -30,19 +31,22 @@ pub struct Rotation {
 
 /// A sink that writes what happens now.
 ///
-/// Rows wait in memory for their segment and stand in a journal beside it until then.
+/// Rows go into a journal, which becomes a segment in time: to sort them then costs less than to
+/// keep them sorted, and nothing of them stays in memory meanwhile.
 #[derive(Debug)]
 pub struct LiveWriter {
     folder: PathBuf,
-    writer: RecordingWriter,
     journal: Journal,
+    /// Number of the segment that the journal becomes.
+    number: usize,
+    written: Outline,
     rotation: Rotation,
     /// What every segment says again, so that each can be read alone.
     standing: Outline,
-    first: Option<Timestamp>,
-    latest: Timestamp,
-    checkpoints: u32,
     has_rows: bool,
+    /// When the segment was first seen to have rows, by the recorder's clock.
+    began_us: Option<i64>,
+    checkpoints: u32,
     _lock: Lock,
 }
 
@@ -65,58 +69,85 @@ impl LiveWriter {
             source,
         })?;
         let lock = Lock::take(folder)?;
-        let has_recording = fold_journals(folder)?;
-        let writer = match has_recording {
-            true => RecordingWriter::open_locked(folder)?,
+        let (number, written) = match fold_journals(folder)? {
+            true => {
+                let present = StoredRecording::open(folder)?;
+                (present.next_segment_number(), present.outline().clone())
+            }
             false => {
                 segments_only(folder)?;
-                RecordingWriter::begin(folder)
+                (0, Outline::default())
             }
         };
-        let writer = writer.with_segment_readings(u64::MAX).with_effort(Effort::Light);
-        let journal = Journal::begin(folder, writer.next_segment())?;
         Ok(Self {
             folder: folder.to_owned(),
-            writer,
-            journal,
+            journal: Journal::begin(folder, number)?,
+            number,
+            written,
             rotation,
             standing: Outline::default(),
-            first: None,
-            latest: Timestamp::default(),
-            checkpoints: 0,
             has_rows: false,
+            began_us: None,
+            checkpoints: 0,
             _lock: lock,
         })
     }
 
     /// Number that the next source may use.
     pub fn next_source(&self) -> SourceId {
-        self.writer.next_source()
+        let used = self.written.sources.iter().chain(&self.standing.sources).map(|it| it.id.0 + 1);
+        SourceId(used.max().unwrap_or(0))
     }
 
     /// Writes the rest and returns what the recording holds.
     pub fn finish(mut self) -> Result<Outline, StorageError> {
         self.journal.is_in_place()?;
-        self.writer.flush()?;
-        self.prune_folder()?;
+        self.journal.checkpoint(false)?;
+        // A last segment without rows must not push out one that has some.
+        if !self.write_segment()?.is_empty() {
+            self.prune_folder()?;
+        }
         self.journal.remove()?;
-        self.writer.finish()
+        Ok(self.written)
+    }
+
+    /// Leaves the place as it was found, after nothing could be recorded.
+    pub fn abandon(self) -> Result<(), StorageError> {
+        self.journal.remove()?;
+        let folder = self.folder;
+        drop(self._lock);
+        // Only an empty folder goes; one that was there before may as well.
+        let _ = std::fs::remove_dir(folder);
+        Ok(())
+    }
+
+    /// Makes a segment of the journal; returns who has rows in it.
+    fn write_segment(&mut self) -> Result<Vec<Subject>, StorageError> {
+        let mut replayed = journal::read(self.journal.path())?;
+        if replayed.subjects.is_empty() && replayed.outline == Outline::default() {
+            return Ok(Vec::new());
+        }
+        let path = segment::path_of(&self.folder, self.number);
+        let outline =
+            segment::write(&path, replayed.outline, &mut replayed.subjects, Effort::Light)?;
+        let present = outline.subjects.clone();
+        self.written.merge(outline);
+        self.number += 1;
+        Ok(present)
     }
 
     fn rotate(&mut self) -> Result<(), StorageError> {
-        self.writer.flush()?;
-        let next = Journal::begin(&self.folder, self.writer.next_segment())?;
+        let present = self.write_segment()?;
+        let next = Journal::begin(&self.folder, self.number)?;
         std::mem::replace(&mut self.journal, next).remove()?;
-        self.first = None;
         self.has_rows = false;
-        let present = self.writer.last_subjects();
+        self.began_us = None;
         self.standing.processes.retain(|it| {
             let subject = Subject::Process { gpu: it.gpu.clone(), process: it.process };
             present.contains(&subject)
         });
         for fact in facts(&self.standing) {
             self.journal.fact(&fact)?;
-            self.writer.learn(fact);
         }
         self.prune_folder()
     }
@@ -124,8 +155,7 @@ impl LiveWriter {
     /// Removes the oldest segments beyond those that are kept.
     fn prune_folder(&mut self) -> Result<(), StorageError> {
         let Some(keep) = self.rotation.keep else { return Ok(()) };
-        let end = self.writer.next_segment();
-        for number in (0..end.saturating_sub(keep)).rev() {
+        for number in (0..self.number.saturating_sub(keep)).rev() {
             let path = segment::path_of(&self.folder, number);
             if !path.exists() {
                 break;
@@ -139,10 +169,15 @@ impl LiveWriter {
         Ok(())
     }
 
-    fn is_due(&self) -> bool {
-        let age_us = self.first.map_or(0, |it| self.latest.micros_since(it));
-        self.has_rows
-            && (self.journal.bytes() >= self.rotation.bytes || age_us >= self.rotation.age_us)
+    /// Whether the segment is large or old enough; one without rows never is.
+    ///
+    /// Its age is by the recorder's own clock: what tenants write may be stamped with any time.
+    fn is_due(&mut self, now_us: i64) -> bool {
+        if !self.has_rows {
+            return false;
+        }
+        let began_us = *self.began_us.get_or_insert(now_us);
+        self.journal.bytes() >= self.rotation.bytes || now_us - began_us >= self.rotation.age_us
     }
 }
 
@@ -154,27 +189,24 @@ impl Sink for LiveWriter {
         source: SourceId,
         readings: &[(Metric, f64)],
     ) -> Result<(), SinkError> {
-        self.journal.row(at, subject, source, readings).map_err(|it| sink_error(&it))?;
-        self.first = self.first.or(Some(at));
-        self.latest = self.latest.max(at);
         self.has_rows = true;
-        self.writer.row(at, subject, source, readings)
+        self.journal.row(at, subject, source, readings).map_err(|it| sink_error(&it))
     }
 
     fn fact(&mut self, fact: Fact) -> Result<(), SinkError> {
         self.journal.fact(&fact).map_err(|it| sink_error(&it))?;
         if is_standing(&fact) {
-            self.standing.learn(fact.clone());
+            self.standing.learn(fact);
         }
-        self.writer.fact(fact)
+        Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<(), SinkError> {
+    fn checkpoint(&mut self, now_us: i64) -> Result<(), SinkError> {
         self.checkpoints = self.checkpoints.wrapping_add(1);
         let is_lasting = self.checkpoints.is_multiple_of(LASTING);
         self.journal.is_in_place().map_err(|it| sink_error(&it))?;
         self.journal.checkpoint(is_lasting).map_err(|it| sink_error(&it))?;
-        if self.is_due() {
+        if self.is_due(now_us) {
             self.rotate().map_err(|it| sink_error(&it))?;
         }
         Ok(())
@@ -202,4 +234,35 @@ fn facts(outline: &Outline) -> Vec<Fact> {
 
 fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut it| it.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ident::TenantId;
+
+    #[test]
+    fn a_tenant_with_a_clock_of_its_own_does_not_close_segments() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("r");
+        let rotation = Rotation { bytes: 1 << 20, age_us: 10_000_000, keep: Some(1) };
+        let mut writer = LiveWriter::open(&folder, Mode::Create, rotation).unwrap();
+        let subject = Subject::Tenant { gpu: None, tenant: TenantId::new("chat") };
+        let mut row = |writer: &mut LiveWriter, at_s: i64, now_us: i64| {
+            let at = Timestamp::from_micros(at_s * 1_000_000);
+            writer.row(at, &subject, SourceId(1), &[(Metric::Throughput, 1.0)]).unwrap();
+            writer.checkpoint(now_us).unwrap();
+        };
+        for (second, at_s) in [1_700_000_000, 4_102_444_800, 1_700_000_002].into_iter().enumerate()
+        {
+            row(&mut writer, at_s, second as i64 * 1_000_000);
+        }
+        assert_eq!(writer.number, 0, "three seconds are no ten");
+        row(&mut writer, 1_700_000_003, 11_000_000);
+        assert_eq!(writer.number, 1);
+        let outline = writer.finish().unwrap();
+        assert_eq!(outline.readings, 4);
+        let kept = StoredRecording::open(&folder).unwrap();
+        assert_eq!(kept.outline().readings, 4, "a segment without rows pushes nothing out");
+    }
 }

@@ -159,16 +159,15 @@ impl StoredRecording {
     pub fn load(&self, selection: &Selection) -> Result<Recording, StorageError> {
         let mut subjects: BTreeMap<Subject, Rows> = BTreeMap::new();
         for segment in &self.segments {
-            for entry in segment.index.iter().filter(|it| selection.takes(&it.subject)) {
-                if selection.span.is_some_and(|it| it.overlap(entry.span).is_none()) {
-                    continue;
-                }
-                if !subjects.contains_key(&entry.subject) {
-                    subjects.insert(entry.subject.clone(), Rows::default());
-                }
-                if let Some(rows) = subjects.get_mut(&entry.subject) {
-                    segment.append(entry, selection, rows)?;
-                }
+            let is_meant = |it: &IndexEntry| {
+                let span = selection.span;
+                selection.takes(&it.subject)
+                    && span.is_none_or(|span| span.overlap(it.span).is_some())
+            };
+            let entries: Vec<&IndexEntry> =
+                segment.index.iter().filter(|it| is_meant(it)).collect();
+            for run in entries.chunk_by(|a, b| a.first_row + a.rows == b.first_row) {
+                segment.append(run, selection, &mut subjects)?;
             }
         }
         for (subject, held) in self.journals.iter().flatten() {
@@ -190,12 +189,15 @@ impl StoredRecording {
 }
 
 impl Segment {
+    /// Reads subjects whose rows follow each other in the file.
     fn append(
         &self,
-        entry: &IndexEntry,
+        run: &[&IndexEntry],
         selection: &Selection,
-        rows: &mut Rows,
+        subjects: &mut BTreeMap<Subject, Rows>,
     ) -> Result<(), StorageError> {
+        let first_row = run.first().map_or(0, |it| it.first_row);
+        let height = run.iter().map(|it| it.rows).sum();
         let damaged = |why: String| StorageError::Damaged { path: self.path.clone(), why };
         let file = File::open(&self.path).map_err(|source| StorageError::Io {
             path: self.path.clone(),
@@ -207,7 +209,7 @@ impl Segment {
         let schema = reader.schema().map_err(|it| damaged(it.to_string()))?;
         let columns = frame::wanted_columns(&schema, selection.metrics.as_deref());
         let frame = reader
-            .with_slice(Some((entry.first_row, entry.rows)))
+            .with_slice(Some((first_row, height)))
             .with_columns(Some(columns))
             .finish()
             .map_err(|it| damaged(it.to_string()))?;
@@ -219,7 +221,12 @@ impl Segment {
                 before(span.from())..before(span.until())
             }
         };
-        frame::append(&frame, rows, keep).map_err(|it| damaged(it.to_string()))
+        for entry in run {
+            let part = frame.slice((entry.first_row - first_row) as i64, entry.rows);
+            let rows = subjects.entry(entry.subject.clone()).or_default();
+            frame::append(&part, rows, keep).map_err(|it| damaged(it.to_string()))?;
+        }
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use crate::domain::ident::Subject;
 use crate::domain::outline::Outline;
 use crate::domain::time::TimeSpan;
 use crate::storage::error::StorageError;
-use crate::storage::frame::Columns;
+use crate::storage::frame::{Columns, Part};
 use crate::storage::rows::Rows;
 use polars::polars_utils::compression::ZstdLevel;
 use polars::prelude::{KeyValueMetadata, ParquetCompression, ParquetWriter, PolarsError};
@@ -19,12 +19,12 @@ use std::sync::OnceLock;
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 /// Key of the footer's JSON.
 pub(crate) const FOOTER_KEY: &str = "cotenant";
-/// Rows of one subject that share a row group at most.
+/// Rows that share a row group at most.
 const ROW_GROUP_ROWS: usize = 262_144;
 /// How hard the compressor works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Level 3: little memory and time, for a recorder beside the work of others.
+    /// Level 3 on one thread: little memory and time, for a recorder beside the work of others.
     Light,
     /// Level 9: three times the time of level 3, a tenth less space.
     Thorough,
@@ -127,11 +127,18 @@ impl Write for Attentive<'_> {
     }
 }
 
+/// The subjects of a segment, those of one GPU together: it is one GPU that is read at a time.
+fn by_gpu(subjects: &BTreeMap<Subject, Rows>) -> Vec<(&Subject, &Rows)> {
+    let mut ordered: Vec<(&Subject, &Rows)> = subjects.iter().collect();
+    ordered.sort_by_key(|it| it.0.gpu());
+    ordered
+}
+
 fn index_of(subjects: &mut BTreeMap<Subject, Rows>) -> Vec<IndexEntry> {
     let mut first_row = 0;
     let mut index = Vec::new();
-    for (subject, rows) in subjects {
-        rows.sort();
+    subjects.values_mut().for_each(Rows::sort);
+    for (subject, rows) in by_gpu(subjects) {
         if let Some(span) = rows.span() {
             let count = rows.times.len();
             index.push(IndexEntry { subject: subject.clone(), first_row, rows: count, span });
@@ -150,14 +157,25 @@ fn write_groups(
     let columns = Columns::needed(subjects.iter());
     let metadata = KeyValueMetadata::from_static(vec![(FOOTER_KEY.to_owned(), footer)]);
     let writer = ParquetWriter::new(file)
+        .set_parallel(effort == Effort::Thorough)
         .with_compression(ParquetCompression::Zstd(Some(ZstdLevel::try_new(effort.level())?)))
         .with_key_value_metadata(Some(metadata));
     let mut batches = writer.batched(&columns.schema())?;
-    for (subject, rows) in subjects {
+    // A row group for each subject would cost more than what is in it: dozens of columns each.
+    let mut group: Vec<Part<'_>> = Vec::new();
+    for (subject, rows) in by_gpu(subjects) {
         for first in (0..rows.times.len()).step_by(ROW_GROUP_ROWS) {
-            let end = rows.times.len().min(first + ROW_GROUP_ROWS);
-            batches.write_batch(&columns.frame(subject, rows, first..end)?)?;
+            let range = first..rows.times.len().min(first + ROW_GROUP_ROWS);
+            let held: usize = group.iter().map(|it| it.range.len()).sum();
+            let is_other = group.first().is_some_and(|it| it.subject.gpu() != subject.gpu());
+            if is_other || held + range.len() > ROW_GROUP_ROWS {
+                batches.write_batch(&columns.frame(&std::mem::take(&mut group))?)?;
+            }
+            group.push(Part { subject, rows, range });
         }
+    }
+    if !group.is_empty() {
+        batches.write_batch(&columns.frame(&group)?)?;
     }
     batches.finish().map(drop)
 }

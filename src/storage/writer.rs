@@ -44,8 +44,6 @@ pub struct RecordingWriter {
     subjects: BTreeMap<Subject, Rows>,
     held: u64,
     segment_readings: u64,
-    last_subjects: Vec<Subject>,
-    effort: Effort,
     _lock: Option<Lock>,
 }
 
@@ -71,7 +69,7 @@ impl RecordingWriter {
     }
 
     /// Begins a recording in a folder that holds none.
-    pub(crate) fn begin(folder: &Path) -> Self {
+    fn begin(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
             replacement: None,
@@ -81,39 +79,16 @@ impl RecordingWriter {
             subjects: BTreeMap::new(),
             held: 0,
             segment_readings: SEGMENT_READINGS,
-            last_subjects: Vec::new(),
-            effort: Effort::Thorough,
             _lock: None,
         }
     }
 
     /// Goes on with a recording that the caller has locked.
-    pub(crate) fn open_locked(folder: &Path) -> Result<Self, StorageError> {
+    fn open_locked(folder: &Path) -> Result<Self, StorageError> {
         let present = StoredRecording::open(folder)?;
         let next_segment = present.next_segment_number();
         let written = present.outline().clone();
         Ok(Self { next_segment, written, ..Self::begin(folder) })
-    }
-
-    /// Compresses so hard.
-    pub(crate) fn with_effort(mut self, effort: Effort) -> Self {
-        self.effort = effort;
-        self
-    }
-
-    /// Number of the segment that is written next.
-    pub(crate) fn next_segment(&self) -> usize {
-        self.next_segment
-    }
-
-    /// Subjects of the segment that was written last.
-    pub(crate) fn last_subjects(&self) -> &[Subject] {
-        &self.last_subjects
-    }
-
-    /// Takes in a fact.
-    pub(crate) fn learn(&mut self, fact: Fact) {
-        self.pending.learn(fact);
     }
 
     /// Writes a segment whenever this many readings are held; for tests and small machines.
@@ -140,10 +115,8 @@ impl RecordingWriter {
         })?;
         let path = segment::path_of(&self.folder, self.next_segment);
         let mut subjects = std::mem::take(&mut self.subjects);
-        let outline =
-            segment::write(&path, std::mem::take(&mut self.pending), &mut subjects, self.effort)?;
-        self.last_subjects.clone_from(&outline.subjects);
-        self.written.merge(outline);
+        let pending = std::mem::take(&mut self.pending);
+        self.written.merge(segment::write(&path, pending, &mut subjects, Effort::Thorough)?);
         self.next_segment += 1;
         self.held = 0;
         Ok(())

@@ -5,6 +5,7 @@ use crate::analysis::idle::filled;
 use crate::analysis::influence::grid::Grid;
 use crate::domain::ident::{MigInstanceId, Subject, TenantId};
 use crate::domain::metric::Metric;
+use crate::domain::outline::{Outline, Process};
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::series::Series;
 use crate::domain::source::Source;
@@ -69,30 +70,21 @@ pub(crate) fn cast<'a>(
                     it.service = Some(trace);
                     it.has_gpu_clock = is_stamped_by_recorder(trace, &outline.sources);
                 }
-                Subject::Process { gpu, process } => {
-                    let known = outline
-                        .processes
-                        .iter()
-                        .find(|it| it.gpu == *gpu && it.process == *process)
-                        .and_then(|it| it.tenant.clone())
-                        // Nobody's processes are no tenant together: each is a suspect of its own.
-                        .filter(|it| !it.is_unattributed());
-                    match known {
-                        Some(tenant) => {
-                            let subject =
-                                Subject::Tenant { gpu: Some(gpu.clone()), tenant: tenant.clone() };
-                            let it = tenants
-                                .entry(tenant.clone())
-                                .or_insert_with(|| member(tenant.to_string(), subject));
-                            it.activities.extend(own);
-                        }
-                        None => {
-                            let mut it = member(outline.label(subject), subject.clone());
-                            it.activities.extend(own);
-                            others.push(it);
-                        }
+                Subject::Process { gpu, .. } => match tenant_of(outline, subject) {
+                    Some(tenant) => {
+                        let subject =
+                            Subject::Tenant { gpu: Some(gpu.clone()), tenant: tenant.clone() };
+                        let it = tenants
+                            .entry(tenant.clone())
+                            .or_insert_with(|| member(tenant.to_string(), subject));
+                        it.activities.extend(own);
                     }
-                }
+                    None => {
+                        let mut it = member(outline.label(subject), subject.clone());
+                        it.activities.extend(own);
+                        others.push(it);
+                    }
+                },
                 Subject::MigInstance { instance } => {
                     let mut it = member(outline.label(subject), subject.clone());
                     it.activities.extend(own);
@@ -107,6 +99,13 @@ pub(crate) fn cast<'a>(
     all.sort_by(|a, b| a.label.cmp(&b.label).then_with(|| a.subject.cmp(&b.subject)));
     one_step_for_all(&mut all);
     all
+}
+
+/// Who a process belongs to; nobody's processes are no tenant together, but each a suspect of its own.
+fn tenant_of(outline: &Outline, subject: &Subject) -> Option<TenantId> {
+    let is_it = |it: &&Process| matches!(subject, Subject::Process { gpu, process } if it.gpu == *gpu && it.process == *process);
+    let known = outline.processes.iter().find(is_it)?;
+    known.tenant.clone().filter(|it| !it.is_unattributed())
 }
 
 /// Whether everything in a trace was stamped by the recorder itself.

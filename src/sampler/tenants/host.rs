@@ -62,7 +62,8 @@ impl Host {
             _ => Unread::Missing,
         };
         let file = std::fs::File::open(self.path(below)).map_err(refused)?;
-        let mut bytes = Vec::new();
+        // Room for most of them, so that they are read at once.
+        let mut bytes = Vec::with_capacity(512);
         file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(refused)?;
         Ok(bytes)
     }

@@ -17,7 +17,7 @@ mod view;
 
 pub(crate) use crate::sampler::tenants::ghost::Ghost;
 pub use crate::sampler::tenants::ghost::{LEAST_HIDDEN_BYTES, hidden_bytes};
-pub(crate) use crate::sampler::tenants::host::Host;
+pub(crate) use crate::sampler::tenants::host::{Host, plain};
 pub use crate::sampler::tenants::resolver::Resolver;
 pub use crate::sampler::tenants::rules::{Rules, RulesError};
 pub(crate) use crate::sampler::tenants::view::{View, of as view_of};

@@ -7,8 +7,8 @@ use crate::sampler::source::{GpuSource, Question, Refusal};
 use crate::sampler::watch::{LOOK_UP_US, Watch};
 
 /// A GPU that is lost is looked for again after so long, doubled each time up to the longest.
-const FIRST_RETRY_US: i64 = 1_000_000;
-const LONGEST_RETRY_US: i64 = 30_000_000;
+pub(crate) const FIRST_RETRY_US: i64 = 1_000_000;
+pub(crate) const LONGEST_RETRY_US: i64 = 30_000_000;
 
 impl Watch {
     /// Waits until a lost GPU can be opened again. `false`: the recording is over.
@@ -71,5 +71,6 @@ impl Watch {
         self.forget_history();
         self.check_clocks(self.now());
         self.own.skip(self.now());
+        self.held_up_us = self.now().monotonic_us;
     }
 }

@@ -3,7 +3,11 @@
 use crate::domain::time::TimeSpan;
 use crate::sampler::clock::{Jump, Moment, jump};
 use crate::sampler::gauge::Task;
+use crate::sampler::source::Pace;
 use crate::sampler::watch::Watch;
+
+/// A look that is so much too late leaves a gap, microseconds.
+const HELD_UP_US: i64 = 1_500_000;
 
 impl Watch {
     /// Whether the clocks jumped since they were last looked at; says so, and goes on with the new time.
@@ -25,6 +29,24 @@ impl Watch {
         }
         self.forget_history();
         true
+    }
+
+    /// Says when a look comes so late that the recorder must have been held up.
+    pub(super) fn check_lateness(&mut self, pace: Pace) {
+        let now = self.now();
+        let due_us = self.due_us()[pace as usize].max(self.held_up_us);
+        let late_us = now.monotonic_us.saturating_sub(due_us);
+        if late_us <= HELD_UP_US {
+            return;
+        }
+        self.held_up_us = now.monotonic_us;
+        let detail = format!(
+            "{}: nobody looked for {:.1} s: the recorder was held up",
+            self.label,
+            late_us as f64 / 1e6
+        );
+        let since = now.stamp().plus_micros(-late_us);
+        self.gap(None, TimeSpan::covering(since, now.stamp()), detail, "");
     }
 
     /// Looks at once what stands in the rings, so that later samples are known to be new.

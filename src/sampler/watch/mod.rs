@@ -1,4 +1,4 @@
-//! One GPU, watched on a thread of its own until the recording ends.
+//! One GPU, watched until the recording ends.
 
 mod ask;
 mod comeback;
@@ -17,6 +17,7 @@ use crate::domain::sink::Fact;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::sampler::births::Births;
 use crate::sampler::clock::{Clock, Moment};
+use crate::sampler::crew::Crew;
 use crate::sampler::gauge::{Gauge, State, Task, gauges};
 use crate::sampler::layout::Layout;
 use crate::sampler::message::{Message, Notice, Origin, blind};
@@ -27,6 +28,7 @@ use crate::sampler::source::{
     GpuHost, GpuSource, Identity, ListedProcess, Pace, Part, ProcessList, Refusal, Ring,
 };
 use crate::sampler::stamps::Stamps;
+pub(crate) use crate::sampler::watch::comeback::{FIRST_RETRY_US, LONGEST_RETRY_US};
 use crate::sampler::watch::hidden::Hidden;
 use crate::sampler::watch::own::Own;
 use std::collections::BTreeMap;
@@ -38,7 +40,7 @@ use std::sync::mpsc::SyncSender;
 /// A call that takes longer than this has hung, microseconds.
 pub(crate) const HANG_US: i64 = 2_000_000;
 /// How often a thread that waits looks whether the recording is over.
-const LOOK_UP_US: i64 = 100_000;
+pub(crate) const LOOK_UP_US: i64 = 100_000;
 /// Gaps of one GPU that are told one by one; a GPU that fails on and off must not fill the recording.
 const MOST_GAPS: u32 = 200;
 
@@ -48,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) is_over: AtomicBool,
     pub(crate) interval_us: u64,
+    /// A look that is due within this is made with those before it.
+    pub(crate) slack_us: i64,
     /// Share of time that calls about one GPU may take.
     pub(crate) budget: f64,
     pub(crate) root: PathBuf,
@@ -86,6 +90,8 @@ pub(crate) struct Watch {
     /// How far the wall clock was set back in all.
     set_back_us: i64,
     last: Moment,
+    /// Until when it was already said that nobody looked, monotonic.
+    held_up_us: i64,
     gaps: u32,
     /// Why nothing more can be asked.
     ending: Option<Refusal>,
@@ -135,19 +141,20 @@ impl Watch {
             began: now.stamp(),
             set_back_us: 0,
             last: now,
+            held_up_us: now.monotonic_us,
             gaps: 0,
             ending: None,
         }
     }
 
     /// Watches until the recording is over; through losses of the GPU and its returns.
-    pub(crate) fn run(mut self) {
+    pub(crate) fn run(mut self: Box<Self>, crew: &Crew, place: usize) {
         loop {
             self.introduce();
             self.probe();
             let events = self.begin_events();
-            while self.ending.is_none() && !self.is_over() {
-                self.step();
+            if !self.is_lost() {
+                self = crew.look_at(place, self);
             }
             let Some(refusal) = self.ending.take() else {
                 self.drain_rings();
@@ -201,23 +208,35 @@ impl Watch {
         })));
     }
 
-    /// Waits for the next task, and does all that are due.
-    fn step(&mut self) {
-        let next_us = self.gauges.iter().filter(|it| is_asked(it)).map(|it| it.due_us).min();
-        let now_us = self.now().monotonic_us;
-        self.shared.clock.sleep_until(next_us.unwrap_or(now_us + LOOK_UP_US));
+    /// Whether nothing more can be asked.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.ending.is_some()
+    }
+
+    /// When each pace has its next look.
+    pub(crate) fn due_us(&self) -> [i64; Pace::ALL.len()] {
+        let mut due_us = [i64::MAX; Pace::ALL.len()];
+        for gauge in self.gauges.iter().filter(|it| is_asked(it)) {
+            let due_us = &mut due_us[gauge.pace as usize];
+            *due_us = gauge.due_us.min(*due_us);
+        }
+        due_us
+    }
+
+    /// Does all tasks of a pace that are due, or nearly so.
+    pub(crate) fn look(&mut self, pace: Pace) {
         self.check_clocks(self.now());
+        self.check_lateness(pace);
         if self.layout_changed.swap(false, Ordering::AcqRel) {
             self.look_anew();
         }
-        for pace in [Pace::Fast, Pace::Counters, Pace::Drain, Pace::Slow] {
-            let now_us = self.now().monotonic_us;
-            let is_due = |it: &Gauge| it.pace == pace && is_asked(it) && it.due_us <= now_us;
-            let due: Vec<usize> =
-                (0..self.gauges.len()).filter(|it| is_due(&self.gauges[*it])).collect();
-            if !due.is_empty() && self.ending.is_none() {
-                self.tick(pace, &due, now_us);
-            }
+        let now_us = self.now().monotonic_us;
+        let soon_us = now_us + self.shared.slack_us;
+        let is_due = |it: &Gauge| it.pace == pace && is_asked(it) && it.due_us <= soon_us;
+        let due: Vec<usize> =
+            (0..self.gauges.len()).filter(|it| is_due(&self.gauges[*it])).collect();
+        if !due.is_empty() {
+            self.tick(pace, &due, now_us);
         }
         self.own_rows();
     }
@@ -270,6 +289,7 @@ impl Watch {
             );
             self.tell(Notice::warning(format!("{detail}; it is seen again")));
             self.gap(None, TimeSpan::covering(before.stamp(), after.stamp()), detail, "");
+            self.held_up_us = after.monotonic_us;
         } else {
             self.gauges[place].paid(took_us);
         }
