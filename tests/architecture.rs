@@ -15,9 +15,22 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("sampler", &["domain"]),
     ("storage", &["domain"]),
     ("analysis", &["domain", "stats"]),
+    ("colocation", &["domain", "stats"]),
     ("recommender", &["domain", "analysis"]),
-    ("report", &["domain", "analysis", "recommender"]),
-    ("cli", &["domain", "import", "sampler", "storage", "analysis", "recommender", "report"]),
+    ("report", &["domain", "analysis", "colocation", "recommender"]),
+    (
+        "cli",
+        &[
+            "domain",
+            "import",
+            "sampler",
+            "storage",
+            "analysis",
+            "colocation",
+            "recommender",
+            "report",
+        ],
+    ),
 ];
 
 /// Which modules may name a foreign crate; a part of a path stands for all below it.
@@ -41,7 +54,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("prometheus_parse", &["import::prometheus_text", "sampler::services::exposition"]),
     ("rand", &["stats"]),
     ("rand_chacha", &["stats"]),
-    ("rayon", &["analysis", "cli"]),
+    ("rayon", &["analysis", "colocation", "cli"]),
     ("realfft", &["stats"]),
     ("rustix", &["sampler"]),
     (
@@ -52,6 +65,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "sampler::tenants::rules",
             "storage",
             "analysis",
+            "colocation",
             "recommender",
             "report::render::json",
             "report::render::csv",
@@ -65,7 +79,15 @@ const DOORS: &[(&str, &[&str])] = &[
     ("statrs", &["stats"]),
     ("tempfile", &["cli"]),
     ("thiserror", &["import", "sampler", "storage", "recommender", "report::plot"]),
-    ("toml", &["import::mapping", "recommender::policy", "sampler::tenants::rules"]),
+    (
+        "toml",
+        &[
+            "import::mapping",
+            "colocation::profiles",
+            "recommender::policy",
+            "sampler::tenants::rules",
+        ],
+    ),
     ("unicode_width", &["report"]),
     ("ureq", &["sampler::services::fetch"]),
     ("zstd", &["import::text::decompress"]),
@@ -122,6 +144,7 @@ const MACHINE_PATHS: [&str; 5] = ["/home/", "/root/", "/Users/", "C:\\Users\\", 
 /// Files that may hold such a path, and why.
 const EXAMPLE_PATHS: &[(&str, &str)] = &[
     ("src/import/smi/program.rs", "tests that folders in a program's name are dropped"),
+    ("benches/whatif/table.rs", "reads published tables where they lie at hand, and skips visibly"),
     ("src/import/testing.rs", "reads real captures where they lie at hand, and skips visibly"),
     ("tests/architecture.rs", "names the paths that it looks for"),
     ("tests/support/mod.rs", "reads real captures where they lie at hand, and skips visibly"),

@@ -11,6 +11,8 @@ use cotenant::analysis::influence::findings::{
     ClockOffset, ClockOffsetOrigin, ContendedPair, Contention, Influence, InfluenceFindings,
     InfluenceVerdict, LookAlike, LookAlikeKind, LookAlikeState,
 };
+use cotenant::colocation::observation::COLUMNS;
+use cotenant::colocation::profiles::profiles;
 use cotenant::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use cotenant::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
 use cotenant::domain::metric::{Dialect, Metric, MetricSpec, Precision, Scope};
@@ -556,6 +558,36 @@ fn the_page_of_the_command_line_explains_every_key_about_neighbours() {
     refuse_missing("CLI.md", found.iter().map(String::as_str));
     let table = printed(&["analyze", example(), "-o", "csv", "--table", "influences"]);
     refuse_missing("CLI.md", table.lines().next().expect("a header").split(','));
+}
+
+#[test]
+fn the_page_of_the_command_line_explains_every_key_about_what_ifs() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registries-tenants.toml");
+    let tenant = |name: &str| format!("[[tenant]]\nname = \"{name}\"\nduty = 0.3\nburst_s = 1\n");
+    std::fs::write(&path, tenant("a") + &tenant("b")).expect("a file can be written");
+    let table = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registries-learn.csv");
+    let row = "H100,mps,a,b,,,,,1.1\n";
+    std::fs::write(&table, COLUMNS.join(",") + "\n" + row).expect("a file can be written");
+    let (path, table) = (path.to_string_lossy(), table.to_string_lossy());
+    let asked = |form: &str| {
+        let arguments = ["--profiles", &path, "--learn", &table, "--slo", "p99=2x", "-o", form];
+        printed(&[&["whatif"], &arguments[..]].concat())
+    };
+    let document: Value = serde_json::from_str(&asked("json")).expect("JSON");
+    let mut found = BTreeSet::new();
+    keys(&document, &mut found);
+    for key in ["learned_slowdown", "quantum_s", "slowdown_p99_low", "factor"] {
+        assert!(found.contains(key), "the example has no `{key}`, so the test checks too little");
+    }
+    refuse_missing("CLI.md", found.iter().map(String::as_str));
+    refuse_missing("CLI.md", asked("csv").lines().next().expect("a header").split(','));
+    let text = doc("CLI.md");
+    assert!(text.contains(&COLUMNS.join(",")), "docs/CLI.md lacks the columns of co-locations");
+    let error = profiles("[[tenant]]\nqqqqqqqqqqqqqqqq = 1").expect_err("no such key");
+    let choice = error.remedy().strip_prefix("choose one of ").expect("a choice").to_owned();
+    for key in choice.split(", ") {
+        assert!(text.contains(&format!("{key} = ")), "docs/CLI.md lacks {key} of a profile");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::cli::diagnose_args::DiagnoseArgs;
 use crate::cli::moment::{Moment, timestamp};
 use crate::cli::record_args::{DoctorArgs, RecordArgs};
+use crate::cli::whatif_args::WhatIfArgs;
 use crate::domain::time::{SampleInterval, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     Analyze(AnalyzeArgs),
     /// What made one tenant slow in one window: ranked suspects, and what was ruled out
     Diagnose(DiagnoseArgs),
+    /// If these workloads shared a GPU, what would their p99 be
+    Whatif(WhatIfArgs),
     /// One HTML file, and pictures, of a recording or a foreign log
     Report(ReportArgs),
     /// A recording in another form

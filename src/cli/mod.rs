@@ -29,6 +29,13 @@ mod scenario;
 mod spool;
 mod tenants;
 mod victim;
+mod whatif;
+mod whatif_args;
+mod whatif_forms;
+mod whatif_learn;
+mod whatif_seen;
+mod whatif_tenants;
+mod whatif_ways;
 
 use crate::cli::args::{Cli, Command};
 use crate::cli::error::CliError;
@@ -66,6 +73,7 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Import(it) => import::run(&it),
         Command::Analyze(it) => analyze::run(&it, &command),
         Command::Diagnose(it) => diagnose::run(&it, &command),
+        Command::Whatif(it) => whatif::run(&it, &command),
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),
         Command::Export(it) => export::run(&it),

@@ -1,5 +1,9 @@
 //! What is drawn in a picture: data only, no colours and no pixels.
 
+mod slowdowns;
+
+pub use slowdowns::{SlowdownGroup, SlowdownRow, SlowdownsFigure, Whisker};
+
 use crate::analysis::findings::{Duty, LengthBin, ScaleValue, TimelineBin};
 use crate::domain::metric::Metric;
 use crate::domain::time::TimeSpan;
@@ -34,6 +38,8 @@ pub enum Figure {
     Matrix(MatrixFigure),
     /// A victim over those who are suspected, on one time axis.
     Suspects(SuspectsFigure),
+    /// Slowdowns of tenants under each way to share.
+    Slowdowns(SlowdownsFigure),
 }
 
 /// Empty room around a picture that stands alone, in pixels.
@@ -57,6 +63,7 @@ impl Figure {
             Self::MemoryBars { bars, .. } => (400, 60 + 30 * bars.len() as u32),
             Self::Matrix(it) => (960, it.height()),
             Self::Suspects(it) => (960, 250 + 74 * it.lanes.len() as u32),
+            Self::Slowdowns(it) => (960, it.height()),
         }
     }
 

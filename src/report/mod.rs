@@ -15,6 +15,7 @@ mod specimen;
 #[cfg(test)]
 mod tests;
 mod view;
+pub mod whatif;
 mod wording;
 #[cfg(test)]
 mod words_tests;

@@ -7,7 +7,8 @@ use crate::domain::time::{TimeSpan, Timestamp};
 use crate::report::block::{Block, Cell, Mark, Table, VerdictCard};
 use crate::report::figure::{
     Axis, CvCurve, DutyBar, Figure, HistogramPanel, MatrixCell, MatrixFigure, MemoryBar, RowSeries,
-    SeriesColour, SuspectLane, SuspectsFigure, TimelineFigure, TimelineRow,
+    SeriesColour, SlowdownGroup, SlowdownRow, SlowdownsFigure, SuspectLane, SuspectsFigure,
+    TimelineFigure, TimelineRow, Whisker,
 };
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{Format, PlotError, figures, render};
@@ -347,7 +348,23 @@ fn extreme(value: f64) -> Vec<Figure> {
         },
         Figure::Matrix(extreme_matrix(&name)),
         Figure::Suspects(extreme_suspects(&name, value)),
+        Figure::Slowdowns(extreme_slowdowns(&name, value)),
     ]
+}
+
+/// Tenants whose every number is this one, and one without any.
+fn extreme_slowdowns(name: &str, value: f64) -> SlowdownsFigure {
+    let point = Some(Whisker { value, low: value, high: 2.0 * value });
+    let row = |p50, p99, is_at_least| SlowdownRow {
+        name: name.to_owned(),
+        p50,
+        p99,
+        is_at_least,
+        note: name.to_owned(),
+    };
+    let rows = vec![row(point, point, false), row(point, point, true), row(None, None, false)];
+    let groups = vec![SlowdownGroup { name: name.to_owned(), rows }];
+    SlowdownsFigure { groups, limit: Some((value, name.to_owned())) }
 }
 
 /// A victim and a suspect whose every number is this one.

@@ -28,6 +28,7 @@ pub mod multiple;
 pub mod period;
 pub mod permutation;
 pub mod quantile;
+pub mod ridge;
 mod ring;
 pub mod telegraph;
 

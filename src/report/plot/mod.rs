@@ -12,6 +12,7 @@ mod suspects;
 pub mod theme;
 mod timeline;
 mod vectors;
+mod whatif;
 
 use crate::report::Report;
 use crate::report::block::Block;
@@ -146,6 +147,7 @@ fn draw<B: DrawingBackend>(
         }
         Figure::Matrix(it) => matrix::draw(&mut canvas, it, size),
         Figure::Suspects(it) => suspects::draw(&mut canvas, it, size),
+        Figure::Slowdowns(it) => whatif::draw(&mut canvas, it, size),
     }?;
     Ok(canvas.into_shortened())
 }

@@ -1,5 +1,9 @@
 //! Results as CSV: one line for each subject and part of the time, or for each pair of tenants.
 
+mod whatif;
+
+pub use whatif::whatif;
+
 use crate::analysis::findings::{BurstProfile, Findings, ScopeFindings, SubjectFindings};
 use crate::domain::metric::Metric;
 use crate::recommender::suitability::Suitability;

@@ -2,8 +2,10 @@
 
 mod diagnosis;
 pub(in crate::report::render) mod influences;
+pub(in crate::report::render) mod whatif;
 
 pub use diagnosis::{diagnosis, experiment};
+pub use whatif::whatif;
 
 use crate::analysis::findings::{
     CoActivation, DeviceFindings, Findings, ScopeFindings, SubjectFindings,

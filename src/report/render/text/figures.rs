@@ -6,6 +6,7 @@ use crate::report::cells::number;
 use crate::report::figure::{
     Axis, CvCurve, DutyBar, Figure, HistogramPanel, MemoryBar, RowSeries, TimelineFigure,
 };
+use crate::report::render::text::slowdowns::slowdowns;
 use crate::report::render::text::style::{Pen, Style};
 use crate::report::render::text::suspects;
 use crate::report::wording::{percent, shorten, stamp};
@@ -30,6 +31,7 @@ pub(super) fn figure(pen: &mut Pen, figure: &Figure) {
         Figure::MemoryBars { bars, total_bytes } => memory(pen, bars, *total_bytes),
         Figure::Matrix(it) => suspects::matrix(pen, it),
         Figure::Suspects(it) => suspects::suspects(pen, it),
+        Figure::Slowdowns(it) => slowdowns(pen, it),
     }
 }
 

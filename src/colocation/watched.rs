@@ -1,0 +1,211 @@
+//! Which series of a recording show what a tenant does, on an even grid.
+
+use crate::domain::ident::{GpuId, MigInstanceId, Subject, TenantId};
+use crate::domain::metric::{Metric, Unit};
+use crate::domain::recording::{Recording, Trace};
+use crate::domain::series::Series;
+use crate::domain::source::{Reading, Source};
+use crate::domain::time::{SampleInterval, Timestamp};
+use crate::stats::moments::Moments;
+
+/// Metrics that can stand for activity; a busy fraction of time comes first.
+const ACTIVITY: [Metric; 3] =
+    [Metric::GpuUtilization, Metric::GraphicsEngineActive, Metric::SmActive];
+/// A step longer than this many typical ones is a hole.
+const HOLE_STEPS: f64 = 2.5;
+/// Window of the driver's counters, seconds, where the source does not state it.
+const DRIVER_WINDOW_S: (f64, f64) = (1.0 / 6.0, 1.0);
+
+/// Busy fractions on an even grid; holes are left out, so time runs without them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Bins {
+    pub(crate) from: Timestamp,
+    pub(crate) step_s: f64,
+    /// What a fraction averages over, seconds.
+    pub(crate) window_s: f64,
+    /// Step of the values, 0 when continuous.
+    pub(crate) quantum: f64,
+    pub(crate) fractions: Vec<f64>,
+}
+
+impl Bins {
+    pub(crate) fn span_s(&self) -> f64 {
+        self.step_s * self.fractions.len() as f64
+    }
+
+    pub(crate) fn mean(&self) -> f64 {
+        self.fractions.iter().sum::<f64>() / self.fractions.len().max(1) as f64
+    }
+
+    /// Busy time, seconds.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.mean() * self.span_s()
+    }
+
+    /// The samples of a series as bins; samples whose windows overlap are thinned out.
+    fn of(series: &Series, metric: Metric, sources: &[&Source]) -> Option<Self> {
+        let stride_s = series.typical_interval()?.as_seconds();
+        let window_s = window_s(metric, stride_s, sources);
+        let full = full_use(metric)?;
+        let every = (window_s / stride_s).round().max(1.0) as usize;
+        let step_s = stride_s * every as f64;
+        let longest = SampleInterval::from_micros((stride_s * HOLE_STEPS * 1e6) as u64)?;
+        let mut fractions = Vec::new();
+        for segment in series.segments(longest) {
+            let values = series.values()[segment].iter().skip(every - 1).step_by(every);
+            fractions.extend(values.map(|it| (it / full).clamp(0.0, 1.0)));
+        }
+        let is_whole = full > 1.0 && series.values().iter().all(|it| it.fract() == 0.0);
+        let from = series.times().first()?.plus_micros(-((step_s * 1e6) as i64));
+        let quantum = if is_whole { 1.0 / full } else { 0.0 };
+        (fractions.len() > 1).then_some(Self { from, step_s, window_s, quantum, fractions })
+    }
+}
+
+/// The series that show what a tenant does.
+#[derive(Debug)]
+pub(crate) struct Watched<'a> {
+    trace: &'a Trace,
+    device: Option<&'a Trace>,
+    pub(crate) busy: Bins,
+    /// Whether they are those of a GPU or instance that it has to itself.
+    pub(crate) is_device: bool,
+}
+
+impl<'a> Watched<'a> {
+    /// The GPU's own series if the tenant is alone, its instance's if it has one, else its processes'.
+    pub(crate) fn of(
+        part: &'a Recording,
+        gpu: &'a GpuId,
+        tenant: &TenantId,
+        is_alone: bool,
+    ) -> Option<Self> {
+        let device = part.traces.get(&Subject::device(gpu));
+        let own = instance_of(part, gpu, tenant);
+        let instance =
+            own.and_then(|it| part.traces.get(&Subject::MigInstance { instance: it.clone() }));
+        let whole = instance.or(device.filter(|_| is_alone));
+        if let Some(trace) = whole
+            && let Some(busy) = activity(trace, part)
+        {
+            return Some(Self { trace, device, busy, is_device: true });
+        }
+        let processes = processes_of(part, gpu, tenant);
+        let (trace, busy) = summed(&processes, device, part)?;
+        Some(Self { trace, device, busy, is_device: false })
+    }
+
+    pub(crate) fn series(&self, metric: Metric) -> Option<&'a Series> {
+        self.trace.get(metric).filter(|it| !it.is_empty())
+    }
+
+    /// Mean of a metric.
+    pub(crate) fn mean(&self, metric: Metric) -> Option<f64> {
+        Moments::of(self.series(metric)?.values()).mean()
+    }
+
+    /// Power over idle while active, W: (mean − idle)/busy share, idle as given or as the line through busy fraction and power has it.
+    pub(crate) fn power_over_idle(&self, idle_w: Option<f64>, telling: f64) -> Option<f64> {
+        let power = self.device.filter(|_| self.is_device)?.get(Metric::Power)?;
+        let busy = self.busy.mean();
+        if busy <= 0.0 {
+            return None;
+        }
+        let mean_w = Moments::of(power.values()).mean()? / 1e3;
+        let idle_w = idle_w.or_else(|| {
+            let spread = Moments::of(&self.busy.fractions).variance()?.sqrt();
+            let least = Moments::of(power.values()).min()? / 1e3;
+            (spread > telling).then_some(least)
+        })?;
+        Some(((mean_w - idle_w) / busy).max(0.0))
+    }
+}
+
+fn activity(trace: &Trace, part: &Recording) -> Option<Bins> {
+    let sources: Vec<&Source> =
+        part.outline.sources.iter().filter(|it| trace.sources.contains(&it.id)).collect();
+    let metric = ACTIVITY.into_iter().find(|it| trace.get(*it).is_some_and(|it| it.len() > 1))?;
+    Bins::of(trace.get(metric)?, metric, &sources)
+}
+
+fn full_use(metric: Metric) -> Option<f64> {
+    match metric.spec().unit {
+        Unit::Percent => Some(100.0),
+        Unit::Ratio => Some(1.0),
+        _ => None,
+    }
+}
+
+fn window_s(metric: Metric, stride_s: f64, sources: &[&Source]) -> f64 {
+    let stated = sources.iter().find_map(|it| match it.readings.get(&metric) {
+        Some(Reading::WindowAverage { window }) => window.map(SampleInterval::as_seconds),
+        _ => None,
+    });
+    stated.unwrap_or(match metric {
+        Metric::GpuUtilization => stride_s.clamp(DRIVER_WINDOW_S.0, DRIVER_WINDOW_S.1),
+        _ => stride_s,
+    })
+}
+
+fn instance_of<'a>(
+    part: &'a Recording,
+    gpu: &GpuId,
+    tenant: &TenantId,
+) -> Option<&'a MigInstanceId> {
+    let is_own = |tenants: &[TenantId]| tenants.len() == 1 && tenants[0] == *tenant;
+    let found =
+        part.outline.mig_instances.iter().find(|it| it.instance.gpu == *gpu && is_own(&it.tenants));
+    found.map(|it| &it.instance)
+}
+
+fn processes_of<'a>(part: &'a Recording, gpu: &'a GpuId, tenant: &TenantId) -> Vec<&'a Trace> {
+    let mut found: Vec<&Trace> = Vec::new();
+    for (subject, trace) in part.on_gpu(gpu) {
+        let is_own = match subject {
+            Subject::Process { process, .. } => part.outline.processes.iter().any(|it| {
+                it.gpu == *gpu && it.process == *process && it.tenant.as_ref() == Some(tenant)
+            }),
+            Subject::Tenant { tenant: name, .. } => name == tenant,
+            Subject::Device { .. } | Subject::MigInstance { .. } => false,
+        };
+        if is_own && trace.get(Metric::GpuUtilization).is_some_and(|it| it.len() > 1) {
+            found.push(trace);
+        }
+    }
+    found
+}
+
+/// Processes together, on the grid of the first; a process that is not listed while the GPU is watched is idle.
+fn summed<'a>(
+    processes: &[&'a Trace],
+    device: Option<&Trace>,
+    part: &Recording,
+) -> Option<(&'a Trace, Bins)> {
+    let series = |trace: &&'a Trace| trace.get(Metric::GpuUtilization);
+    let first = *processes.first()?;
+    let step = processes
+        .iter()
+        .filter_map(series)
+        .filter_map(Series::typical_interval)
+        .min_by_key(|it| it.as_micros())?;
+    let step_us = i64::try_from(step.as_micros()).ok()?;
+    let spans = processes
+        .iter()
+        .filter_map(series)
+        .chain(device.and_then(|it| it.get(Metric::GpuUtilization)));
+    let span = spans.filter_map(Series::span).reduce(|a, b| a.hull(b)).or(part.outline.span)?;
+    let from = span.from().plus_micros(-step_us);
+    let count = usize::try_from(span.until().micros_since(from) / step_us).ok()?;
+    let mut fractions = vec![0.0_f64; count];
+    for series in processes.iter().filter_map(series) {
+        for (time, value) in series.times().iter().zip(series.values()) {
+            let bin = usize::try_from((time.micros_since(from) - 1) / step_us).unwrap_or(0);
+            if let Some(it) = fractions.get_mut(bin) {
+                *it = (*it + value / 100.0).min(1.0);
+            }
+        }
+    }
+    let step_s = step.as_seconds();
+    let bins = Bins { from, step_s, window_s: step_s, quantum: 0.01, fractions };
+    (count > 1).then_some((first, bins))
+}
