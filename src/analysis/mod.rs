@@ -5,6 +5,7 @@
 mod activity;
 mod bursts;
 mod co_activation;
+mod co_peaks;
 pub mod diagnosis;
 pub mod diagnosis_findings;
 pub mod evidence;
@@ -14,6 +15,10 @@ pub mod findings;
 mod idle;
 pub mod influence;
 mod levels;
+mod meeting;
+pub mod memory_findings;
+mod memory_ledger;
+mod out_of_memory;
 mod profile;
 mod resolution;
 mod subject;
@@ -21,6 +26,7 @@ mod timeline;
 mod trap;
 
 use crate::analysis::co_activation::co_activations;
+use crate::analysis::co_peaks::memory_findings;
 use crate::analysis::findings::{DeviceFindings, Findings, SubjectFindings};
 use crate::analysis::idle::filled;
 use crate::analysis::influence::{Scene, influences};
@@ -171,7 +177,8 @@ fn device_findings(
     let influences = Scene::of(&parts, Some(gpu), question.span, is_here)
         .map(|it| influences(&it, question))
         .unwrap_or_default();
-    DeviceFindings { gpu: gpu.clone(), label, model, subjects, co_activations, influences }
+    let memory = memory_findings(gpu, part, question.span);
+    DeviceFindings { gpu: gpu.clone(), label, model, subjects, co_activations, memory, influences }
 }
 
 fn subjects_of(

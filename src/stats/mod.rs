@@ -27,8 +27,11 @@ pub mod moments;
 pub mod multiple;
 pub mod period;
 pub mod permutation;
+pub mod phase;
 pub mod quantile;
 mod ring;
+pub mod shapley;
+pub mod staircase;
 pub mod telegraph;
 
 #[cfg(test)]

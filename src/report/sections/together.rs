@@ -1,6 +1,7 @@
 //! Tenants that burst at the same time, more often than chance would have it or not.
 
-use crate::analysis::findings::{CoActivation, DeviceFindings};
+use crate::analysis::findings::DeviceFindings;
+use crate::analysis::memory_findings::CoActivation;
 use crate::domain::ident::Subject;
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table};

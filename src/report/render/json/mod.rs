@@ -5,10 +5,9 @@ pub(in crate::report::render) mod influences;
 
 pub use diagnosis::{diagnosis, experiment};
 
-use crate::analysis::findings::{
-    CoActivation, DeviceFindings, Findings, ScopeFindings, SubjectFindings,
-};
+use crate::analysis::findings::{DeviceFindings, Findings, ScopeFindings, SubjectFindings};
 use crate::analysis::influence::findings::InfluenceFindings;
+use crate::analysis::memory_findings::{CoActivation, MemoryFindings};
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::outline::{Device, MigInstance, Outline, Phase, Process};
 use crate::domain::source::Source;
