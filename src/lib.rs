@@ -17,6 +17,7 @@ pub mod sampler;
 pub mod storage;
 
 pub mod analysis;
+pub mod colocation;
 pub mod recommender;
 pub mod report;
 

@@ -15,9 +15,22 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("sampler", &["domain"]),
     ("storage", &["domain"]),
     ("analysis", &["domain", "stats"]),
-    ("recommender", &["domain", "analysis"]),
-    ("report", &["domain", "analysis", "recommender"]),
-    ("cli", &["domain", "import", "sampler", "storage", "analysis", "recommender", "report"]),
+    ("colocation", &["domain", "stats"]),
+    ("recommender", &["domain", "analysis", "colocation"]),
+    ("report", &["domain", "analysis", "colocation", "recommender"]),
+    (
+        "cli",
+        &[
+            "domain",
+            "import",
+            "sampler",
+            "storage",
+            "analysis",
+            "colocation",
+            "recommender",
+            "report",
+        ],
+    ),
 ];
 
 /// Which modules may name a foreign crate; a part of a path stands for all below it.
@@ -52,6 +65,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "sampler::tenants::rules",
             "storage",
             "analysis",
+            "colocation",
             "recommender",
             "report::render::json",
             "report::render::csv",

@@ -469,6 +469,7 @@ fn diagnosis(
     window: TimeSpan,
     influence: Influence,
     look_alike: LookAlike,
+    out_of_memory: Vec::new(),
     clock_offset: ClockOffset,
 ) -> Diagnosis {
     let row = PictureRow {

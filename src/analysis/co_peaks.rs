@@ -44,21 +44,22 @@ pub(crate) fn memory_findings(
 
 fn findings(ledger: &Ledger, part: &Recording) -> MemoryFindings {
     let reporting = reporting(ledger);
-    let sums: Vec<f64> =
-        (0..ledger.bins()).map(|it| ledger.sum(it).unwrap_or(f64::NAN)).collect();
+    let sums: Vec<f64> = (0..ledger.bins()).map(|it| ledger.sum(it).unwrap_or(f64::NAN)).collect();
     let seen = stretches(&sums);
-    let unattributed = unattributed(ledger, &sums).filter(|_| reporting == MemoryReporting::Reported);
+    let unattributed =
+        unattributed(ledger, &sums).filter(|_| reporting == MemoryReporting::Reported);
     let room = ledger.capacity_bytes().map(|it| it - unattributed.unwrap_or(0.0));
-    let residents: Vec<MemoryResident> =
-        ledger.members.par_iter().filter_map(resident).collect();
+    let residents: Vec<MemoryResident> = ledger.members.par_iter().filter_map(resident).collect();
     let peak_of_sum = sums.iter().copied().filter(|it| it.is_finite()).reduce(f64::max);
-    let sum_of_peaks = (!residents.is_empty()).then(|| residents.iter().map(|it| it.peak_bytes).sum());
+    let sum_of_peaks =
+        (!residents.is_empty()).then(|| residents.iter().map(|it| it.peak_bytes).sum());
     let seen_samples = seen.iter().map(|it| it.len()).sum::<usize>();
     let over = room.filter(|_| seen_samples > 0).map(|it| crossings(&seen, it));
     let mut found = MemoryFindings {
         space: ledger.space.clone(),
         label: ledger.label.clone(),
         reporting,
+        step_s: ledger.step_s(),
         seen_s: seen_samples as f64 * ledger.step_s(),
         sample_interval_s: ledger.members.iter().map(|it| it.interval_s).reduce(f64::max),
         total_bytes: ledger.total_bytes,
@@ -68,7 +69,10 @@ fn findings(ledger: &Ledger, part: &Recording) -> MemoryFindings {
         room_is_upper_limit: ledger.reserved_bytes.is_none() || unattributed.is_none(),
         peak_of_sum_bytes: peak_of_sum,
         sum_of_peaks_bytes: sum_of_peaks,
-        coincidence_ratio: peak_of_sum.zip(sum_of_peaks).filter(|it| it.1 > 0.0).map(|it| it.0 / it.1),
+        coincidence_ratio: peak_of_sum
+            .zip(sum_of_peaks)
+            .filter(|it| it.1 > 0.0)
+            .map(|it| it.0 / it.1),
         full_s: full_s(ledger),
         over_room_ratio: over.map(|it| it.1 as f64 / seen_samples as f64),
         over_room_crossings: over.map(|it| it.0),
@@ -99,9 +103,7 @@ fn reporting(ledger: &Ledger) -> MemoryReporting {
     };
     let (used, sums): (Vec<f64>, Vec<f64>) = (0..ledger.bins()).filter_map(both).unzip();
     match (quantile(&used, 0.5), quantile(&sums, 0.5)) {
-        (Some(used), Some(sum))
-            if sum < UNDER_REPORTED * used && used - sum > LEAST_GAP_BYTES =>
-        {
+        (Some(used), Some(sum)) if sum < UNDER_REPORTED * used && used - sum > LEAST_GAP_BYTES => {
             MemoryReporting::UnderReported
         }
         _ => MemoryReporting::Reported,
@@ -129,6 +131,7 @@ fn resident(member: &Member) -> Option<MemoryResident> {
     Some(MemoryResident {
         label: member.label.clone(),
         subject: member.subject.clone(),
+        sample_interval_s: member.interval_s,
         present_ratio: there.len() as f64 / seen.len() as f64,
         p50_bytes: levels[0],
         p99_bytes: levels[1],
@@ -193,9 +196,9 @@ fn pairs(ledger: &Ledger) -> Vec<CoActivation> {
     let places: Vec<(usize, usize)> = (0..swinging.len())
         .flat_map(|first| (first + 1..swinging.len()).map(move |second| (first, second)))
         .collect();
-    let met = places.par_iter().filter_map(|(first, second)| {
-        pair(&swinging[*first], &swinging[*second], ledger.step_s())
-    });
+    let met = places
+        .par_iter()
+        .filter_map(|(first, second)| pair(&swinging[*first], &swinging[*second], ledger.step_s()));
     settled(met.collect())
 }
 

@@ -16,6 +16,8 @@ pub struct MemoryFindings {
     pub label: String,
     /// Whether what tenants hold can be believed.
     pub reporting: MemoryReporting,
+    /// Length of a step of the grid on which they are compared, in seconds.
+    pub step_s: f64,
     /// Time in which all tenants were seen, in seconds.
     pub seen_s: f64,
     /// Time between two samples of the tenant that was seen least often, in seconds; `None` without tenants.
@@ -24,7 +26,7 @@ pub struct MemoryFindings {
     pub total_bytes: Option<f64>,
     /// What the driver keeps for itself, in bytes; `None` when it was not recorded.
     pub reserved_bytes: Option<f64>,
-    /// In use and nobody's, in bytes: contexts and processes that are not visible (95th percentile); `None` unless both sides were seen.
+    /// In use and nobody's, in bytes: contexts and processes that are not visible (median); `None` unless both sides were seen.
     pub unattributed_bytes: Option<f64>,
     /// What is left for tenants: total less reserve less nobody's, in bytes; `None` without a total.
     pub room_bytes: Option<f64>,
@@ -76,6 +78,8 @@ pub struct MemoryResident {
     pub label: String,
     /// The same as a subject.
     pub subject: Subject,
+    /// Time between two samples of it, in seconds.
+    pub sample_interval_s: f64,
     /// Share of the time in which it was there, 0 to 1.
     pub present_ratio: f64,
     /// Median while it was there, in bytes.

@@ -17,6 +17,8 @@ const MOST_MEMBERS: usize = 24;
 const MOST_BINS: i64 = 4_000_000;
 /// Reserves above this share of the memory are no reserves, but readings that do not belong together.
 const LARGEST_RESERVE: f64 = 0.2;
+/// The device has to be sampled this much more often than tenants to show what they do between samples.
+const FINER: f64 = 0.6;
 /// Part of its last level that must have come free where a silent member counts as gone.
 const CAME_FREE: f64 = 0.5;
 
@@ -147,10 +149,25 @@ impl Ledger {
         (sum.is_finite() && !self.members.is_empty()).then_some(sum)
     }
 
-    /// What the device says is in use; where it says nothing, what all members held together.
+    /// What the device says is in use, in bytes; `None` where it says nothing.
+    pub(crate) fn used_at(&self, bin: usize) -> Option<f64> {
+        self.used.get(bin).copied().filter(|it| it.is_finite())
+    }
+
+    /// Whether the device was sampled so much more often than tenants that it shows what they do between samples.
+    pub(crate) fn is_device_finer(&self) -> bool {
+        let slowest = self.members.iter().map(|it| it.interval_s).fold(0.0, f64::max);
+        self.used_interval_s.is_some_and(|it| it <= FINER * slowest)
+    }
+
+    /// In use, in bytes: the greater of what the device says and what all members held together.
+    ///
+    /// Rows of tenants that are older than the device's do not count beside it.
     pub(crate) fn in_use(&self, bin: usize) -> Option<f64> {
-        let used = self.used.get(bin).copied().filter(|it| it.is_finite());
-        used.into_iter().chain(self.sum(bin)).reduce(f64::max)
+        match self.used_at(bin) {
+            Some(used) if self.is_device_finer() => Some(used),
+            used => used.into_iter().chain(self.sum(bin)).reduce(f64::max),
+        }
     }
 
     /// Memory that tenants can have at all, in bytes: what there is less the driver's reserve, where that is known.
@@ -192,7 +209,8 @@ impl Ledger {
     }
 
     fn keep_the_largest(&mut self) {
-        let peak = |it: &Member| it.bytes.iter().copied().filter(|it| it.is_finite()).fold(0.0, f64::max);
+        let peak =
+            |it: &Member| it.bytes.iter().copied().filter(|it| it.is_finite()).fold(0.0, f64::max);
         let mut ranked: Vec<(f64, Member)> =
             std::mem::take(&mut self.members).into_iter().map(|it| (peak(&it), it)).collect();
         ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.label.cmp(&b.1.label)));
@@ -239,7 +257,8 @@ fn accounts<'a>(
     let held: Vec<(&Subject, &Series)> = held.filter(|it| !it.1.is_empty()).collect();
     for (subject, series) in &held {
         let Subject::Process { process, .. } = subject else { continue };
-        let described = outline.processes.iter().find(|it| it.gpu == *gpu && it.process == *process);
+        let described =
+            outline.processes.iter().find(|it| it.gpu == *gpu && it.process == *process);
         let tenant = described.and_then(|it| it.tenant.clone());
         let owner = match tenant {
             Some(tenant) => Subject::Tenant { gpu: Some(gpu.clone()), tenant },
@@ -289,11 +308,19 @@ struct Grid {
 }
 
 impl Grid {
-    fn member(&self, (label, (subject, series)): (String, (Subject, Vec<&Series>))) -> Option<Member> {
+    fn member(
+        &self,
+        (label, (subject, series)): (String, (Subject, Vec<&Series>)),
+    ) -> Option<Member> {
         let interval = |it: &&Series| it.typical_interval().map(|it| it.as_seconds());
         let interval_s = series.iter().filter_map(interval).reduce(f64::max)?;
         let bytes = self.filled(&series);
-        bytes.iter().any(|it| it.is_finite()).then_some(Member { label, subject, bytes, interval_s })
+        bytes.iter().any(|it| it.is_finite()).then_some(Member {
+            label,
+            subject,
+            bytes,
+            interval_s,
+        })
     }
 
     /// Greatest sample of each bin, held until the next one; series of several processes are added up.
@@ -331,7 +358,9 @@ impl Grid {
             let (last_us, last) = (samples[end - 1].0, samples[end - 1].2);
             let until = match samples.get(end) {
                 Some(next) if next.0 - last_us <= longest => next.1,
-                Some(next) => place(Timestamp::from_micros(last_us + interval_us - 1)).min(next.1 - 1) + 1,
+                Some(next) => {
+                    place(Timestamp::from_micros(last_us + interval_us - 1)).min(next.1 - 1) + 1
+                }
                 None => place(Timestamp::from_micros(last_us + interval_us - 1)) + 1,
             };
             let until = until.min(self.bins as i64);

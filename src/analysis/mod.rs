@@ -18,7 +18,7 @@ mod levels;
 mod meeting;
 pub mod memory_findings;
 mod memory_ledger;
-mod out_of_memory;
+pub mod out_of_memory;
 mod profile;
 mod resolution;
 mod subject;
@@ -30,6 +30,7 @@ use crate::analysis::co_peaks::memory_findings;
 use crate::analysis::findings::{DeviceFindings, Findings, SubjectFindings};
 use crate::analysis::idle::filled;
 use crate::analysis::influence::{Scene, influences};
+use crate::analysis::memory_findings::{MemoryFindings, MemoryReporting};
 use crate::analysis::subject::subject_findings;
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::{GpuId, Subject};
@@ -80,6 +81,7 @@ pub fn compute<E: Send>(
     .into_iter()
     .collect();
     let mut findings = Findings { devices: devices?, ..Findings::default() };
+    findings.blind_spots = memory_blind_spots(&findings.devices);
     if let Some(part) = &unplaced_part {
         findings.unplaced = subjects_of(part, question, is_unplaced);
         match guests {
@@ -93,6 +95,15 @@ pub fn compute<E: Send>(
         }
     }
     Ok(findings)
+}
+
+/// What could not be seen about memory, where several share it or hide what they hold.
+fn memory_blind_spots(devices: &[DeviceFindings]) -> Vec<BlindSpot> {
+    let is_asked = |it: &&MemoryFindings| {
+        it.residents.len() > 1 || it.reporting == MemoryReporting::UnderReported
+    };
+    let asked = devices.iter().flat_map(|it| &it.memory).filter(is_asked);
+    asked.flat_map(|it| it.blind_spots.iter().cloned()).collect()
 }
 
 fn on_the_only_gpu(unplaced: &[SubjectFindings]) -> BlindSpot {

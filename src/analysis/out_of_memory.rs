@@ -12,7 +12,7 @@ use crate::analysis::out_of_memory::attribution::{Moment, attributed};
 use crate::domain::ident::GpuId;
 use crate::domain::metric::Metric;
 use crate::domain::recording::Recording;
-use crate::domain::time::{TimeSpan, Timestamp};
+use crate::domain::time::Timestamp;
 
 /// A tenant that keeps less than this part of what it held has lost its memory.
 const LOST: f64 = 0.05;
@@ -49,7 +49,10 @@ pub(crate) fn events(
     moments.sort_by_key(|it| (it.last_bin, it.failed));
     moments.truncate(MOST_EVENTS);
     let xids = xids(ledger, part);
-    moments.iter().map(|it| attributed(ledger, residents, it, xid_before(&xids, ledger.at(it.last_bin)))).collect()
+    moments
+        .iter()
+        .map(|it| attributed(ledger, residents, it, xid_before(&xids, ledger.at(it.last_bin))))
+        .collect()
 }
 
 /// Who had taken the memory at an instant that the user names; `None` where it lies outside what was seen.
@@ -66,17 +69,6 @@ pub fn out_of_memory_at(gpu: &GpuId, part: &Recording, at: Timestamp) -> Option<
         returns: false,
     };
     Some(attributed(ledger, &[], &moment, xid_before(&xids(ledger, part), at)))
-}
-
-/// Moments at which memory ran out inside a window, on the device or any of its instances.
-pub(crate) fn events_in(gpu: &GpuId, part: &Recording, window: TimeSpan) -> Vec<OutOfMemory> {
-    let all = crate::analysis::co_peaks::memory_findings(gpu, part, None);
-    let inside = |it: &OutOfMemory| {
-        let uncertain = (it.at_uncertainty_s * 1e6) as i64;
-        it.kind != OutOfMemoryKind::FullOnly
-            && (window.contains(it.at) || window.contains(it.at.plus_micros(uncertain)))
-    };
-    all.into_iter().flat_map(|it| it.out_of_memory).filter(inside).collect()
 }
 
 /// Every loss of a member's memory while there was less than it needed.

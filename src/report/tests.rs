@@ -6,8 +6,9 @@ use crate::domain::outline::Outline;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::report::block::{Block, Cell, Mark, Table, VerdictCard};
 use crate::report::figure::{
-    Axis, CvCurve, DutyBar, Figure, HistogramPanel, MatrixCell, MatrixFigure, MemoryBar, RowSeries,
-    SeriesColour, SuspectLane, SuspectsFigure, TimelineFigure, TimelineRow,
+    Axis, CvCurve, DutyBar, Figure, HistogramPanel, MatrixCell, MatrixFigure, MemoryBar,
+    MemoryStackFigure, RowSeries, SeriesColour, StackLayer, SuspectLane, SuspectsFigure,
+    TimelineFigure, TimelineRow,
 };
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{Format, PlotError, figures, render};
@@ -345,6 +346,14 @@ fn extreme(value: f64) -> Vec<Figure> {
             }],
             total_bytes: Some(value),
         },
+        Figure::MemoryStack(MemoryStackFigure {
+            from: Timestamp::from_micros(1_000_000),
+            bin_s: value,
+            layers: vec![StackLayer { name: name.clone(), colour, bytes: vec![Some(value); 3] }],
+            low_bytes: vec![Some(value); 3],
+            room_bytes: Some(value),
+            moments: vec![Timestamp::from_micros(i64::MAX)],
+        }),
         Figure::Matrix(extreme_matrix(&name)),
         Figure::Suspects(extreme_suspects(&name, value)),
     ]

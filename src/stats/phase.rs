@@ -125,7 +125,8 @@ mod tests {
     #[test]
     fn two_crons_that_take_turns_are_locked_and_free_rhythms_are_not() {
         let cron: Vec<f64> = (0..40).map(|it| 60.0 * f64::from(it)).collect();
-        let other: Vec<f64> = cron.iter().enumerate().map(|(it, at)| at + 30.0 + f64::from(it as u8 % 3)).collect();
+        let other: Vec<f64> =
+            cron.iter().enumerate().map(|(it, at)| at + 30.0 + f64::from(it as u8 % 3)).collect();
         let found = phase_lock(&cron, &other).unwrap();
         assert!(found.concentration > 0.98 && found.p_value < 1e-9, "{found:?}");
         assert!((found.place - 0.517).abs() < 0.01);
@@ -143,10 +144,16 @@ mod tests {
             let mut draw = |mean: f64| -> Vec<f64> {
                 let mut at = 0.0;
                 let gap = |dice: &mut ChaCha8Rng| -mean * dice.random::<f64>().max(1e-12).ln();
-                (0..30).map(|_| { at += gap(&mut dice); at }).collect()
+                (0..30)
+                    .map(|_| {
+                        at += gap(&mut dice);
+                        at
+                    })
+                    .collect()
             };
             let (starts, events) = (draw(10.0), draw(10.0));
-            convicted += u32::from(phase_lock(&starts, &events).is_some_and(|it| it.p_value < 0.05));
+            convicted +=
+                u32::from(phase_lock(&starts, &events).is_some_and(|it| it.p_value < 0.05));
         }
         assert!((40..160).contains(&convicted), "{convicted} of 2000 at 5 %");
     }

@@ -105,8 +105,7 @@ impl Staircase {
 
     /// How often it rises above a level from at or below it, per sample.
     pub fn rises_above(&self, level: f64) -> f64 {
-        let crosses =
-            |it: &&Rise| self.levels[it.from] <= level && level < self.levels[it.to];
+        let crosses = |it: &&Rise| self.levels[it.from] <= level && level < self.levels[it.to];
         self.rises.iter().filter(crosses).map(|it| it.rate).sum()
     }
 }
@@ -146,7 +145,9 @@ impl Steps {
         match self.even {
             None => self.levels.partition_point(|it| *it < value).min(last),
             // Rounding must not lift a value that stands on a step.
-            Some((low, width)) => (((value - low) / width - 1e-9).ceil().max(0.0) as usize).min(last),
+            Some((low, width)) => {
+                (((value - low) / width - 1e-9).ceil().max(0.0) as usize).min(last)
+            }
         }
     }
 }
@@ -226,7 +227,12 @@ fn convolved(a: &[(f64, f64)], b: &[(f64, f64)]) -> Vec<(f64, f64)> {
         shares[place.min(MOST_SUMS - 1)] += share;
     }
     let level = |it: usize| if it + 1 == MOST_SUMS { high } else { low + width * it as f64 };
-    shares.into_iter().enumerate().map(|(it, share)| (level(it), share)).filter(|it| it.1 > 0.0).collect()
+    shares
+        .into_iter()
+        .enumerate()
+        .map(|(it, share)| (level(it), share))
+        .filter(|it| it.1 > 0.0)
+        .collect()
 }
 
 /// How often the sum of independent, stationary quantities crosses a limit upwards, per sample.
@@ -272,11 +278,19 @@ mod tests {
     use proptest::prelude::*;
 
     /// Base with spikes of `hold` samples whose gaps wander around `gap`.
-    fn spikes(samples: usize, (base, spike): (f64, f64), hold: usize, gap: usize, seed: u64) -> Vec<f64> {
+    fn spikes(
+        samples: usize,
+        (base, spike): (f64, f64),
+        hold: usize,
+        gap: usize,
+        seed: u64,
+    ) -> Vec<f64> {
         let mut values = Vec::with_capacity(samples);
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         while values.len() < samples {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let wander = (state >> 33) as usize % (gap / 2) + gap * 3 / 4;
             values.extend(std::iter::repeat_n(base, wander));
             values.extend(std::iter::repeat_n(base + spike, hold));

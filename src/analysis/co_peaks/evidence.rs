@@ -108,7 +108,8 @@ pub(crate) fn blind_spots(found: &MemoryFindings) -> Vec<BlindSpot> {
         MemoryReporting::Absent => spot(
             BlindSpotKind::NotRecorded,
             Metric::FramebufferUsed,
-            "no tenant reports how much memory it holds, so nobody can be named when it runs out".to_owned(),
+            "no tenant reports how much memory it holds, so nobody can be named when it runs out"
+                .to_owned(),
             "record processes too (`cotenant record`, or nvidia-smi --query-compute-apps); under WDDM and some vGPU guests nothing can",
         ),
         MemoryReporting::UnderReported => spot(
@@ -126,7 +127,8 @@ pub(crate) fn blind_spots(found: &MemoryFindings) -> Vec<BlindSpot> {
         spot(
             BlindSpotKind::NotRecorded,
             Metric::FramebufferTotal,
-            "how much memory there is was not recorded, so whether it suffices cannot be said".to_owned(),
+            "how much memory there is was not recorded, so whether it suffices cannot be said"
+                .to_owned(),
             "record memory.total",
         );
     } else if found.reserved_bytes.is_none() {
@@ -141,7 +143,10 @@ pub(crate) fn blind_spots(found: &MemoryFindings) -> Vec<BlindSpot> {
         spot(
             BlindSpotKind::TooCoarse,
             Metric::FramebufferUsed,
-            format!("memory of tenants was sampled every {}: shorter peaks were missed, and with them the peaks that coincide", Seconds(interval)),
+            format!(
+                "memory of tenants was sampled every {}: shorter peaks were missed, and with them the peaks that coincide",
+                Seconds(interval)
+            ),
             "sample memory ten times a second while the loads that matter run",
         );
     }

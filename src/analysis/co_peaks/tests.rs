@@ -120,7 +120,9 @@ fn a_process_that_ends_while_there_is_room_ran_out_of_nothing() {
         80.0,
         &[
             ("a", &|at| Some(if every(at, 30.0, 0.0, 3.0) { 20.0 } else { 10.0 })),
-            ("b", &|at| (at < 300.0).then_some(if every(at, 40.0, 0.0, 3.0) { 20.0 } else { 10.0 })),
+            ("b", &|at| {
+                (at < 300.0).then_some(if every(at, 40.0, 0.0, 3.0) { 20.0 } else { 10.0 })
+            }),
         ],
     );
     assert!(found(&part).out_of_memory.is_empty());
@@ -151,7 +153,13 @@ fn growth_that_only_the_device_showed_belongs_to_those_who_lived_on() {
     let mut part = world(
         60.0,
         &[
-            ("grower", &|at| Some(if (300.2..300.9).contains(&at) || every(at, 70.0, 35.0, 0.5) { 34.0 } else { 18.0 })),
+            ("grower", &|at| {
+                Some(if (300.2..300.9).contains(&at) || every(at, 70.0, 35.0, 0.5) {
+                    34.0
+                } else {
+                    18.0
+                })
+            }),
             ("victim", &|at| match at {
                 _ if every(at, 50.0, 20.0, 1.5) && at < 290.0 => Some(34.0),
                 _ if (300.55..330.0).contains(&at) => None,
@@ -181,7 +189,12 @@ fn a_caching_allocator_keeps_what_it_takes_until_it_restarts() {
         &[("cache", &|at| (at < 290.0 || at > 320.0).then_some(4.0 + (at % 305.0 / 20.0).floor()))],
     );
     let found = found(&part);
-    assert_eq!(found.residents[0].keeps_what_it_takes, Some(true), "{:?}", found.residents[0].lives);
+    assert_eq!(
+        found.residents[0].keeps_what_it_takes,
+        Some(true),
+        "{:?}",
+        found.residents[0].lives
+    );
     assert_eq!(found.residents[0].lives, 2);
 }
 

@@ -7,6 +7,7 @@ use crate::analysis::memory_findings::{
 };
 use crate::analysis::memory_ledger::{GHOST, Ledger, MPS_SERVER, Member};
 use crate::analysis::out_of_memory::sentence::sentence;
+use crate::domain::units::Seconds;
 use crate::stats::quantile::quantiles;
 use crate::stats::shapley::shapley;
 
@@ -18,8 +19,10 @@ const FEWEST_SAMPLES: usize = 20;
 const MOST_OF_IT: f64 = 0.5;
 /// Share from which a tenant is named among several.
 const PART_OF_IT: f64 = 0.2;
-/// The device has to be sampled this much more often than tenants to show what they do between samples.
-const FINER: f64 = 0.6;
+/// Members whose rows before and after are tried in every combination, at most.
+const MOST_TRIED: usize = 12;
+/// Samples of tenants further apart than this leave open who grew when, in seconds.
+const COARSE_S: f64 = 2.0;
 
 /// A moment that is to be explained.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +85,7 @@ pub(crate) fn attributed(
         xid_code,
         blame,
         named,
-        confidence: confidence(moment, blame, xid_code, unseen.len()),
+        confidence: confidence(ledger, moment, blame, xid_code, unseen.len()),
         shares,
         sentence: String::new(),
         unseen,
@@ -121,16 +124,11 @@ fn reconcile(
     accounts: &mut [Account],
     unseen: &mut Vec<String>,
 ) {
-    let slowest = ledger.members.iter().map(|it| it.interval_s).fold(0.0, f64::max);
-    let used = |bin: usize| ledger.used.get(bin).copied().filter(|it| it.is_finite());
-    let (Some(interval), Some(most)) = (ledger.used_interval_s, used(moment.fullest_bin)) else {
+    let Some(most) = ledger.used_at(moment.fullest_bin).filter(|_| ledger.is_device_finer()) else {
         return;
     };
-    if interval > FINER * slowest {
-        return;
-    }
-    let idle = nobodys(ledger, moment);
-    let mut rest = most - idle - accounts.iter().map(|it| it.held).sum::<f64>();
+    let target = most - nobodys(ledger, moment);
+    let mut rest = fitted(ledger, moment, noise, target, accounts);
     if rest < -noise {
         // Rows of spikes that were over by then: the largest growth first.
         let mut order: Vec<usize> = (0..accounts.len()).collect();
@@ -141,7 +139,6 @@ fn reconcile(
             accounts[place].held -= cut;
             rest += cut;
         }
-        return;
     }
     if rest <= noise {
         return;
@@ -159,11 +156,61 @@ fn reconcile(
     });
 }
 
+/// Gives each member its row before or its row after, whichever together come nearest to what was in use.
+///
+/// Returns what is left: positive where the device had more in use.
+fn fitted(
+    ledger: &Ledger,
+    moment: &Moment,
+    noise: f64,
+    target: f64,
+    accounts: &mut [Account],
+) -> f64 {
+    let options: Vec<(f64, f64)> =
+        (0..accounts.len()).map(|it| rows_around(ledger, it, moment)).collect();
+    let mut open: Vec<usize> =
+        (0..options.len()).filter(|it| (options[*it].0 - options[*it].1).abs() > noise).collect();
+    open.truncate(MOST_TRIED);
+    let before: f64 = options.iter().map(|it| it.0).sum();
+    let changed = |set: u32| -> f64 {
+        let chosen = open.iter().enumerate().filter(|it| set & (1 << it.0) != 0);
+        chosen.map(|it| options[*it.1].1 - options[*it.1].0).sum()
+    };
+    let miss = |set: u32| (target - before - changed(set)).abs();
+    // Of combinations that fit equally well the one that changes least.
+    let best = (0..1_u32 << open.len()).min_by(|a, b| {
+        let steps = |it: u32| (miss(it) / noise.max(1.0)).floor();
+        steps(*a).total_cmp(&steps(*b)).then(a.count_ones().cmp(&b.count_ones()))
+    });
+    let best = best.unwrap_or(0);
+    for (place, account) in accounts.iter_mut().enumerate() {
+        let is_after =
+            open.iter().position(|it| *it == place).is_some_and(|it| best & (1 << it) != 0);
+        account.held = if is_after { options[place].1 } else { options[place].0 };
+    }
+    target - before - changed(best)
+}
+
+/// What a member held in its rows before and after the fullest instant; whoever was lost has only the one before.
+fn rows_around(ledger: &Ledger, place: usize, moment: &Moment) -> (f64, f64) {
+    let member = &ledger.members[place];
+    let at = |bin: usize| member.bytes.get(bin).copied().filter(|it| it.is_finite());
+    let before = at(moment.fullest_bin).unwrap_or(0.0);
+    if moment.failed == Some(place) {
+        let last = at(moment.last_bin).unwrap_or(before);
+        return (last, last);
+    }
+    let reach = (member.interval_s / ledger.step_s()).ceil() as usize;
+    (before, at(moment.fullest_bin + reach).unwrap_or(before))
+}
+
 /// What is usually in use beyond what members hold: the median difference over the samples before.
 fn nobodys(ledger: &Ledger, moment: &Moment) -> f64 {
     let first = moment.fullest_bin.saturating_sub(6000);
     let rest: Vec<f64> = (first..moment.fullest_bin)
-        .filter_map(|it| Some(ledger.used.get(it).copied().filter(|it| it.is_finite())? - ledger.sum(it)?))
+        .filter_map(|it| {
+            Some(ledger.used.get(it).copied().filter(|it| it.is_finite())? - ledger.sum(it)?)
+        })
         .collect();
     quantiles(&rest, &[0.5]).map_or(0.0, |it| it[0].max(0.0))
 }
@@ -179,7 +226,7 @@ fn takers(
     rest: f64,
     accounts: &[Account],
 ) -> Vec<usize> {
-    let used = |bin: usize| ledger.used.get(bin).copied().filter(|it| it.is_finite());
+    let used = |bin: usize| ledger.used_at(bin);
     if let (Some(failed), Some(most)) = (moment.failed, used(moment.fullest_bin)) {
         let held = accounts[failed].held;
         let reach = (4.0 * ledger.members[failed].interval_s / ledger.step_s()).ceil() as usize;
@@ -201,7 +248,12 @@ fn takers(
 }
 
 /// Seconds since the member last stood near its baseline; `None` when it had not grown.
-fn grew_before(ledger: &Ledger, member: &Member, account: &Account, moment: &Moment) -> Option<f64> {
+fn grew_before(
+    ledger: &Ledger,
+    member: &Member,
+    account: &Account,
+    moment: &Moment,
+) -> Option<f64> {
     if account.growth <= 0.0 {
         return None;
     }
@@ -316,12 +368,28 @@ fn caveats(
             .push("whether a request was refused shows in no counter: nobody was lost".to_owned()),
         OutOfMemoryKind::LostWhileFull | OutOfMemoryKind::Asked => {}
     }
+    let slowest = ledger.members.iter().map(|it| it.interval_s).fold(0.0, f64::max);
+    if slowest > COARSE_S {
+        unseen.push(format!(
+            "tenants were sampled every {}: who grew between two samples was missed",
+            Seconds(slowest)
+        ));
+    }
     if ledger.reserved_bytes.is_none() {
-        unseen.push("what the driver keeps for itself was not recorded: there was less free than said".to_owned());
+        unseen.push(
+            "what the driver keeps for itself was not recorded: there was less free than said"
+                .to_owned(),
+        );
     }
 }
 
-fn confidence(moment: &Moment, blame: Blame, xid: Option<u32>, caveats: usize) -> Confidence {
+fn confidence(
+    ledger: &Ledger,
+    moment: &Moment,
+    blame: Blame,
+    xid: Option<u32>,
+    caveats: usize,
+) -> Confidence {
     let event = match moment.kind {
         OutOfMemoryKind::LostWhileFull => 0.9,
         OutOfMemoryKind::LostWhileTight if moment.returns => 0.8,
@@ -336,5 +404,7 @@ fn confidence(moment: &Moment, blame: Blame, xid: Option<u32>, caveats: usize) -
         Blame::CannotTell => 0.1,
     };
     let rival = if xid.is_some() { 0.4 } else { 1.0 };
-    Confidence::new(event * named * rival * 0.95_f64.powi(caveats as i32))
+    let slowest = ledger.members.iter().map(|it| it.interval_s).fold(0.0, f64::max);
+    let sampling = (COARSE_S / slowest.max(COARSE_S)).sqrt();
+    Confidence::new(event * named * rival * sampling * 0.95_f64.powi(caveats as i32))
 }

@@ -199,7 +199,8 @@ fn risk(
     let high = measured.filter(|it| it.seen_s > 0.0).map(|it| {
         let count = it.crossings as f64;
         // Above a count of nothing the upper limit of a Poisson mean, to a few percent.
-        let most = if it.crossings == 0 { OF_NOTHING } else { count + 1.92 + 1.96 * (count + 1.0).sqrt() };
+        let most =
+            if it.crossings == 0 { OF_NOTHING } else { count + 1.92 + 1.96 * (count + 1.0).sqrt() };
         within(most / it.seen_s)
     });
     let seen = match measured.map(|it| it.phases) {

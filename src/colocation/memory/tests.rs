@@ -19,7 +19,11 @@ fn room(total: f64) -> MemoryRoom {
     MemoryRoom { total_bytes: total * GB, reserved_bytes: Some(0.0), others_bytes: Some(0.0) }
 }
 
-fn asked<'a>(demands: &'a [MemoryDemand], total: f64, measured: Option<MeasuredPhase>) -> MemoryQuestion<'a> {
+fn asked<'a>(
+    demands: &'a [MemoryDemand],
+    total: f64,
+    measured: Option<MeasuredPhase>,
+) -> MemoryQuestion<'a> {
     MemoryQuestion { demands, room: room(total), measured, horizons_s: &[600.0, DAY_S] }
 }
 
@@ -45,7 +49,8 @@ fn peaks_over_phase_reach_what_snapshots_never_see() {
     assert!((found.over_ratio - 0.999).abs() < 0.02, "{}", found.over_ratio);
     assert!(found.peaks.iter().all(|it| (67.2..=67.95).contains(&(it / GB))));
     // A snapshot every 15 s that never hits both at once sees 51.9.
-    let highest = (0..6_000).step_by(150).map(|it| a[it] + b[(it + 13) % 6_000]).fold(0.0, f64::max);
+    let highest =
+        (0..6_000).step_by(150).map(|it| a[it] + b[(it + 13) % 6_000]).fold(0.0, f64::max);
     assert!((highest / GB - 51.9).abs() < 0.02 * 51.9, "{}", highest / GB);
 }
 
@@ -138,7 +143,8 @@ fn under_mig_each_slice_has_its_own_capacity() {
 fn what_the_driver_and_a_server_hold_is_taken_off_and_what_is_unknown_is_said() {
     let both = [spiking("a", 18.0, 11.0, 9.2), spiking("b", 18.0, 11.0, 10.0)];
     assert_eq!(forecast(&asked(&both, 60.0, None)).unwrap().crossings_per_h, 0.0);
-    let less = MemoryRoom { reserved_bytes: Some(2.0 * GB), others_bytes: Some(0.6 * GB), ..room(60.0) };
+    let less =
+        MemoryRoom { reserved_bytes: Some(2.0 * GB), others_bytes: Some(0.6 * GB), ..room(60.0) };
     let found = forecast(&MemoryQuestion { room: less, ..asked(&both, 60.0, None) }).unwrap();
     assert!(found.crossings_per_h > 30.0 && !found.room_is_upper_limit);
     let unknown = MemoryRoom { reserved_bytes: None, ..room(60.0) };

@@ -41,11 +41,14 @@ pub(super) fn sentence(question: &MemoryQuestion<'_>, found: &MemoryForecast) ->
             format!("peaks add up to {peaks} of {room}: it fits even if all of them peak at once")
         }
         ForecastBasis::Limits => {
-            format!("as seen it may fit, but not when tenants grow to their configured limits{risk}")
+            format!(
+                "as seen it may fit, but not when tenants grow to their configured limits{risk}"
+            )
         }
         ForecastBasis::MeasuredPhase => format!(
             "peaks add up to {peaks} of {room}, but the tenants keep fixed distances in time and ran out {} in {}{risk}",
-            times(question), Seconds(question.measured.map_or(0.0, |it| it.seen_s))
+            times(question),
+            Seconds(question.measured.map_or(0.0, |it| it.seen_s))
         ),
         ForecastBasis::IndependentPhases | ForecastBasis::WorseOfBoth => {
             format!("peaks add up to {peaks} of {room} and meet {rate} at random phases{risk}")
@@ -88,13 +91,21 @@ pub(super) fn caveats(question: &MemoryQuestion<'_>, found: &MemoryForecast) -> 
         ));
     }
     if found.phases == Some(Phases::Unknown) {
-        caveats.push("too few bursts were seen to tell whether one clock drives several tenants".to_owned());
+        caveats.push(
+            "too few bursts were seen to tell whether one clock drives several tenants".to_owned(),
+        );
     }
     if found.phases.is_none() && question.demands.len() > 1 {
         caveats.push("they were never recorded together: one clock or one upstream for several of them would change the answer".to_owned());
     }
-    if found.basis != ForecastBasis::AlwaysFits && found.crossings_per_h == 0.0 && found.over_ratio == 0.0 {
-        caveats.push("growth that was not seen yet (caches, longer requests) is in no number here".to_owned());
+    if found.basis != ForecastBasis::AlwaysFits
+        && found.crossings_per_h == 0.0
+        && found.over_ratio == 0.0
+    {
+        caveats.push(
+            "growth that was not seen yet (caches, longer requests) is in no number here"
+                .to_owned(),
+        );
     }
     for it in &found.beyond_own_cap {
         caveats.push(format!(
