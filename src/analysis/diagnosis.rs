@@ -7,7 +7,7 @@ mod plan;
 
 use crate::analysis::diagnosis::account::{look_alikes_in, picture, slowness, suspicions};
 use crate::analysis::diagnosis::headline::{headline, outcome};
-use crate::analysis::diagnosis::memory::{out_of_memory_in, with_memory};
+use crate::analysis::diagnosis::memory::{beside_memory, with_memory};
 use crate::analysis::diagnosis::plan::plan;
 use crate::analysis::diagnosis_findings::Diagnosis;
 use crate::analysis::influence::offset::offset;
@@ -86,10 +86,8 @@ pub fn diagnose(
     let influences: Vec<_> =
         charges(&scene, &studies).into_iter().filter(|it| it.metric == study.metric).collect();
     let suspects = suspicions(&scene, study, influences, window, request.window.is_some());
-    let mut look_alikes = look_alikes_in(&scene, study, window);
-    let (out_of_memory, memory) = out_of_memory_in(scene.gpu.as_ref(), part, window, &member.label);
-    look_alikes.push(memory);
-    look_alikes.sort_by_key(|it| it.state as u8);
+    let others = look_alikes_in(&scene, study, window);
+    let (out_of_memory, look_alikes) = beside_memory(others, &scene, part, window, &member.label);
     let is_whole = request.window.is_none();
     let outcome = outcome(&slowness, &suspects, &look_alikes, is_whole);
     let metric_label = study.metric.spec().label;

@@ -159,7 +159,7 @@ pub struct OutOfMemory {
     pub failed: Option<String>,
     /// Free just before, in bytes; `None` without a total.
     pub free_bytes: Option<f64>,
-    /// What the lost tenant had been seen to ask for at once before, in bytes; `None` when nobody was lost.
+    /// The most that the lost tenant was seen to take at once at any other time, in bytes; `None` when nobody was lost.
     pub usual_rise_bytes: Option<f64>,
     /// The last Xid within 10 s before, which speaks for another cause; 43 and 45 follow from a process that ends and are not named.
     pub xid_code: Option<u32>,
@@ -183,7 +183,7 @@ pub struct OutOfMemory {
 pub enum OutOfMemoryKind {
     /// A tenant lost all its memory while less than 2 % was free.
     LostWhileFull,
-    /// A tenant lost all its memory while less was free than it had been seen to ask for at once.
+    /// A tenant lost all its memory while less was free than it was seen to take at once at other times.
     LostWhileTight,
     /// Less than 0.5 % was free, and everybody lived on.
     FullOnly,

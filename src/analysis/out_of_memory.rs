@@ -42,7 +42,7 @@ pub(crate) fn events(
         return Vec::new();
     }
     let mut moments: Vec<Moment> =
-        ledger.members.iter().enumerate().flat_map(|it| losses(ledger, it)).collect();
+        ledger.members.iter().enumerate().flat_map(|it| losses(ledger, it, residents)).collect();
     moments.sort_by_key(|it| (it.last_bin, it.failed));
     let full = full_moments(ledger, &moments);
     moments.extend(full);
@@ -72,17 +72,19 @@ pub fn out_of_memory_at(gpu: &GpuId, part: &Recording, at: Timestamp) -> Option<
 }
 
 /// Every loss of a member's memory while there was less than it needed.
-fn losses(ledger: &Ledger, (place, member): (usize, &Member)) -> Vec<Moment> {
+fn losses(
+    ledger: &Ledger,
+    (place, member): (usize, &Member),
+    residents: &[MemoryResident],
+) -> Vec<Moment> {
     let capacity = ledger.capacity_bytes().unwrap_or(f64::INFINITY);
     let reach = FAILING_S.max(2.0 * member.interval_s) / ledger.step_s();
     let reach = (reach.ceil() as usize).max(1);
     let mut found = Vec::new();
-    let mut usual_rise: f64 = 0.0;
+    let known = residents.iter().find(|it| it.label == member.label);
+    let usual_rise = known.map_or(0.0, |it| it.largest_rise_bytes);
     for bin in 1..member.bytes.len() {
         let (before, now) = (member.bytes[bin - 1], member.bytes[bin]);
-        if before > 0.0 && now > before {
-            usual_rise = usual_rise.max(now - before);
-        }
         let is_lost = before >= LEAST_GROWTH_BYTES && now <= LOST * before;
         if !is_lost {
             continue;

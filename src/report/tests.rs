@@ -346,17 +346,22 @@ fn extreme(value: f64) -> Vec<Figure> {
             }],
             total_bytes: Some(value),
         },
-        Figure::MemoryStack(MemoryStackFigure {
-            from: Timestamp::from_micros(1_000_000),
-            bin_s: value,
-            layers: vec![StackLayer { name: name.clone(), colour, bytes: vec![Some(value); 3] }],
-            low_bytes: vec![Some(value); 3],
-            room_bytes: Some(value),
-            moments: vec![Timestamp::from_micros(i64::MAX)],
-        }),
+        extreme_stack(&name, colour, value),
         Figure::Matrix(extreme_matrix(&name)),
         Figure::Suspects(extreme_suspects(&name, value)),
     ]
+}
+
+/// A stack of three bins whose every number is this one.
+fn extreme_stack(name: &str, colour: SeriesColour, value: f64) -> Figure {
+    Figure::MemoryStack(MemoryStackFigure {
+        from: Timestamp::from_micros(1_000_000),
+        bin_s: value,
+        layers: vec![StackLayer { name: name.to_owned(), colour, bytes: vec![Some(value); 3] }],
+        low_bytes: vec![Some(value); 3],
+        room_bytes: Some(value),
+        moments: vec![Timestamp::from_micros(i64::MAX)],
+    })
 }
 
 /// A victim and a suspect whose every number is this one.

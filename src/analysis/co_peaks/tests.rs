@@ -32,8 +32,11 @@ fn tenant(name: &str) -> Subject {
     Subject::Tenant { gpu: Some(gpu()), tenant: TenantId::new(name) }
 }
 
-/// A device of `total` GiB and tenants sampled every 100 ms for 600 s; `None` is no row.
-fn world(total: f64, tenants: &[(&str, &dyn Fn(f64) -> Option<f64>)]) -> Recording {
+/// A tenant and what it holds at a second, in GiB; `None` is no row.
+type Held<'a> = (&'a str, &'a dyn Fn(f64) -> Option<f64>);
+
+/// A device of `total` GiB and tenants sampled every 100 ms for 600 s.
+fn world(total: f64, tenants: &[Held<'_>]) -> Recording {
     let times = || (0..6000).map(|it| f64::from(it) / 10.0);
     let mut traces = BTreeMap::new();
     let sum = |at: f64| tenants.iter().filter_map(|it| it.1(at)).sum::<f64>();
@@ -186,7 +189,9 @@ fn growth_that_only_the_device_showed_belongs_to_those_who_lived_on() {
 fn a_caching_allocator_keeps_what_it_takes_until_it_restarts() {
     let part = world(
         80.0,
-        &[("cache", &|at| (at < 290.0 || at > 320.0).then_some(4.0 + (at % 305.0 / 20.0).floor()))],
+        &[("cache", &|at| {
+            (!(290.0..=320.0).contains(&at)).then_some(4.0 + (at % 305.0 / 20.0).floor())
+        })],
     );
     let found = found(&part);
     assert_eq!(

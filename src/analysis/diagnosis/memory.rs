@@ -1,6 +1,7 @@
 //! Whether memory ran out in the window: it ends or restarts a tenant, which looks like slowness.
 
 use crate::analysis::co_peaks::memory_findings;
+use crate::analysis::influence::Scene;
 use crate::analysis::influence::findings::{LookAlike, LookAlikeKind, LookAlikeState};
 use crate::analysis::influence::look_alikes::look_alike;
 use crate::analysis::memory_findings::{OutOfMemory, OutOfMemoryKind};
@@ -8,8 +9,22 @@ use crate::domain::ident::GpuId;
 use crate::domain::recording::Recording;
 use crate::domain::time::TimeSpan;
 
+/// Moments of the window without memory, and all look-alikes with that of memory among them.
+pub(crate) fn beside_memory(
+    mut look_alikes: Vec<LookAlike>,
+    scene: &Scene<'_>,
+    part: &Recording,
+    window: TimeSpan,
+    victim: &str,
+) -> (Vec<OutOfMemory>, Vec<LookAlike>) {
+    let (found, memory) = out_of_memory_in(scene.gpu.as_ref(), part, window, victim);
+    look_alikes.push(memory);
+    look_alikes.sort_by_key(|it| it.state as u8);
+    (found, look_alikes)
+}
+
 /// Moments of the window without memory, in time order, and what that means for the victim.
-pub(crate) fn out_of_memory_in(
+fn out_of_memory_in(
     gpu: Option<&GpuId>,
     part: &Recording,
     window: TimeSpan,

@@ -13,8 +13,10 @@ use crate::stats::shapley::shapley;
 
 /// Growth below this share of the memory is noise.
 const LEAST_GROWTH: f64 = 0.01;
-/// Fewer samples than this of a life are no baseline.
-const FEWEST_SAMPLES: usize = 20;
+/// Less of a life than this is no baseline, in seconds: a spike may fill it.
+const SHORTEST_LIFE_S: f64 = 60.0;
+/// Nor are fewer samples.
+const FEWEST_SAMPLES: f64 = 20.0;
 /// Share from which one tenant alone is named.
 const MOST_OF_IT: f64 = 0.5;
 /// Share from which a tenant is named among several.
@@ -35,7 +37,7 @@ pub(crate) struct Moment {
     pub(crate) last_bin: usize,
     /// The bin of most use shortly before.
     pub(crate) fullest_bin: usize,
-    /// Largest rise of the lost member before, in bytes.
+    /// Largest rise of the lost member at any time, in bytes.
     pub(crate) usual_rise: Option<f64>,
     /// Whether the lost member came back.
     pub(crate) returns: bool,
@@ -106,7 +108,7 @@ fn account(ledger: &Ledger, place: usize, moment: &Moment) -> Account {
     let is_there = |it: &&f64| it.is_finite() && **it > 0.0;
     let before = &member.bytes[..(moment.last_bin + 1).min(member.bytes.len())];
     let life = before.iter().rev().take_while(is_there).copied().collect::<Vec<f64>>();
-    let enough = FEWEST_SAMPLES as f64 * (member.interval_s / ledger.step_s()).max(1.0);
+    let enough = SHORTEST_LIFE_S.max(FEWEST_SAMPLES * member.interval_s) / ledger.step_s();
     let life = match life.len() as f64 >= enough {
         true => life,
         false => member.bytes.iter().filter(is_there).copied().collect(),
@@ -301,7 +303,7 @@ fn shares(
 
 /// Shapley's shares of what did not fit, for each account: v(S) = (Σ growth of S + request − spare)⁺.
 ///
-/// The request is the lost member's largest rise before, and counts as that member's own. `None`
+/// The request is the lost member's largest rise at other times, and counts as that member's own. `None`
 /// when all of it would have fitted, or more than eight have a part.
 fn game(accounts: &[Account], moment: &Moment, free: Option<f64>) -> Option<Vec<f64>> {
     let request = moment.usual_rise.unwrap_or(0.0);

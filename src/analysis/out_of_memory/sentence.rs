@@ -16,7 +16,7 @@ pub(crate) fn sentence(event: &OutOfMemory) -> String {
             format!("`{lost}` lost its memory while only {free} was free")
         }
         OutOfMemoryKind::LostWhileTight => format!(
-            "`{lost}` lost its memory while {free} was free, less than the {} that it had taken at once before",
+            "`{lost}` lost its memory while {free} was free, less than the {} that it takes at once at other times",
             event.usual_rise_bytes.map_or_else(|| "memory".to_owned(), amount)
         ),
         OutOfMemoryKind::FullOnly => format!("only {free} was free, and nobody was lost"),
