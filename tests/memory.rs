@@ -85,7 +85,7 @@ fn whoever_asks_second_dies_and_the_first_is_named() {
         let other = if asker == "summariser" { "translator" } else { "summariser" };
         let at = refusal["time_us"].as_f64().unwrap();
         let is_it =
-            |it: &&Value| (it["at"].as_f64().unwrap() - at).abs() < 2e6 && it["failed"] == asker;
+            |it: &&Value| (it["at_us"].as_f64().unwrap() - at).abs() < 2e6 && it["failed"] == asker;
         let Some(seen) = found.iter().find(is_it) else { continue };
         explained += usize::from(seen["named"][0] == other);
     }
@@ -94,7 +94,7 @@ fn whoever_asks_second_dies_and_the_first_is_named() {
     assert!(number(forecast, "/risks/0/risk_ratio") > 0.9, "{forecast}");
     // The same on request: one victim, the window around a loss.
     let first = &found[0];
-    let second = (number(first, "/at") - number(&document, "/recording/span/from_us")) / 1e6;
+    let second = (number(first, "/at_us") - number(&document, "/recording/span/from_us")) / 1e6;
     let window = format!("{}s", second.round());
     let failed = first["failed"].as_str().unwrap();
     let answer =

@@ -152,6 +152,7 @@ pub struct OutOfMemory {
     /// What was seen.
     pub kind: OutOfMemoryKind,
     /// The last instant before it, as far as the sampling shows.
+    #[serde(rename = "at_us")]
     pub at: Timestamp,
     /// How far the instant may be off, in seconds.
     pub at_uncertainty_s: f64,
