@@ -1,6 +1,7 @@
 //! When memory ran out, and who had taken it: not the one that failed, but those who grew.
 
 mod attribution;
+mod reconcile;
 mod sentence;
 
 use crate::analysis::co_peaks::{FULL, LEAST_GROWTH_BYTES};

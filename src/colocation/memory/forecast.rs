@@ -72,6 +72,7 @@ pub fn forecast(question: &MemoryQuestion<'_>) -> Option<MemoryForecast> {
         needed_interval_s: is_blind.then(|| needed_interval(question.demands)),
         sentence: String::new(),
         caveats: Vec::new(),
+        is_lower_limit: question.demands.iter().any(is_unresolved),
     };
     found.sentence = sentence(question, &found);
     found.caveats = caveats(question, &found);
@@ -158,9 +159,12 @@ fn has_hard_caps(question: &MemoryQuestion<'_>, room: f64) -> bool {
 
 /// Whether peaks between samples may be anything.
 fn is_blind(demand: &MemoryDemand) -> bool {
-    demand.interval_s > BLIND_S
-        || (demand.interval_s > COARSE_S
-            && run_at_peak(demand).is_some_and(|it| it < SHORTEST_RUN * demand.interval_s))
+    demand.interval_s > BLIND_S || (demand.interval_s > COARSE_S && is_unresolved(demand))
+}
+
+/// Whether its peaks last no longer than can be seen, so that some were missed.
+fn is_unresolved(demand: &MemoryDemand) -> bool {
+    run_at_peak(demand).is_some_and(|it| it < SHORTEST_RUN * demand.interval_s)
 }
 
 /// Mean time near the peak, in seconds; `None` for a tenant that does not swing.

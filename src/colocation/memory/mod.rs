@@ -134,6 +134,8 @@ pub struct MemoryForecast {
     pub over_ratio: f64,
     /// How often the sum would rise above the room at independent phases, per hour.
     pub crossings_per_h: f64,
+    /// Whether peaks were as short as a sample, so that there may be more crossings.
+    pub is_lower_limit: bool,
     /// How often it did in the phase that was recorded, per hour; `None` without such a recording.
     pub measured_crossings_per_h: Option<f64>,
     /// How the phases lie to each other; `None` without a recording of all of them.

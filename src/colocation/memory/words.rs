@@ -26,6 +26,7 @@ pub(super) fn sentence(question: &MemoryQuestion<'_>, found: &MemoryForecast) ->
         let ratio = it.risk_ratio.map_or_else(|| "unknown".to_owned(), chance);
         format!("; chance of running out within {}: {ratio}", Seconds(it.horizon_s))
     });
+    let least = if found.is_lower_limit { "at least " } else { "" };
     let rate = match found.crossings_per_h {
         it if it >= 1.0 => format!("{it:.0} times an hour"),
         it if it * 24.0 >= 1.0 => format!("{:.0} times a day", it * 24.0),
@@ -51,7 +52,9 @@ pub(super) fn sentence(question: &MemoryQuestion<'_>, found: &MemoryForecast) ->
             Seconds(question.measured.map_or(0.0, |it| it.seen_s))
         ),
         ForecastBasis::IndependentPhases | ForecastBasis::WorseOfBoth => {
-            format!("peaks add up to {peaks} of {room} and meet {rate} at random phases{risk}")
+            format!(
+                "peaks add up to {peaks} of {room} and meet {least}{rate} at random phases{risk}"
+            )
         }
     }
 }
@@ -69,6 +72,9 @@ pub(super) fn caveats(question: &MemoryQuestion<'_>, found: &MemoryForecast) -> 
     let mut caveats = Vec::new();
     if found.room_is_upper_limit {
         caveats.push("a part of what the driver and hidden processes hold is not known: there may be less room".to_owned());
+    }
+    if found.is_lower_limit && found.basis != ForecastBasis::Blind {
+        caveats.push("peaks lasted no longer than one sample of the tenants: some were missed, and the chance is at least the one that is told".to_owned());
     }
     let keeping: Vec<String> = question
         .demands

@@ -38,7 +38,13 @@ pub(crate) fn draw<B: DrawingBackend>(
         canvas.line(&[(LEFT, y), (width - RIGHT, y)], Role::Grid, 0.75)?;
         canvas.words((LEFT - 6.0, y + 4.0), &name, Lettering::TICK)?;
     }
-    legend(canvas, figure, width - RIGHT)?;
+    let limit = limit_name(figure);
+    let limit_px = limit.as_ref().map_or(0.0, |it| width_of(it, 11.5) + 14.0);
+    legend(canvas, figure, width - RIGHT - limit_px)?;
+    if let Some(name) = limit {
+        let look = Lettering::NOTE.coloured(Role::Limit).anchored(HPos::Right);
+        canvas.words((width - RIGHT, 20.0), &name, look)?;
+    }
     let edge =
         |bin: usize| time.at(figure.from.plus_micros((bin as f64 * figure.bin_s * 1e6) as i64));
     for run in figure.runs() {
@@ -48,10 +54,6 @@ pub(crate) fn draw<B: DrawingBackend>(
     if let Some(room) = figure.room_bytes {
         let y = amount.at(room);
         canvas.dashes((LEFT, y), (width - RIGHT, y), Role::Limit, 1.0)?;
-        if let Some(room) = MemoryBytes::from_f64(room) {
-            let look = Lettering::NOTE.coloured(Role::Limit).anchored(HPos::Right);
-            canvas.words((width - RIGHT, y - 5.0), &format!("{room} for tenants"), look)?;
-        }
     }
     for at in &figure.moments {
         let x = time.at(*at);
@@ -60,6 +62,12 @@ pub(crate) fn draw<B: DrawingBackend>(
         canvas.fill(&tip, Role::Limit, 1.0)?;
     }
     Ok(())
+}
+
+/// What the dashed line stands for.
+fn limit_name(figure: &MemoryStackFigure) -> Option<String> {
+    let room = MemoryBytes::from_f64(figure.room_bytes?)?;
+    Some(format!("- - {room} for tenants"))
 }
 
 fn legend<B: DrawingBackend>(

@@ -16,9 +16,10 @@ use crate::report::figure::{Figure, MemoryStackFigure, SeriesColour, StackLayer}
 use crate::report::sections::{Section, device_heading, title};
 use crate::report::view::{DeviceView, devices};
 use crate::report::wording::{clean, count, sentence, stamp, stopped};
+use std::collections::BTreeSet;
 
 /// So many moments are told, and so many pairs.
-const MOST_MOMENTS: usize = 6;
+const MOST_MOMENTS: usize = 4;
 const MOST_PAIRS: usize = 8;
 /// So many tenants are drawn apart; the smaller ones are one layer.
 const MOST_LAYERS: usize = 7;
@@ -185,12 +186,15 @@ fn moments(found: &MemoryFindings) -> Vec<Block> {
     if told.len() > 1 {
         blocks.push(Block::Table(named(&told)));
     }
+    let mut noted: BTreeSet<&str> = BTreeSet::new();
     for event in told.iter().take(MOST_MOMENTS) {
+        // What is said of the first need not be said of each.
+        let notes = event.unseen.iter().filter(|it| noted.insert(it));
         blocks.push(Block::Statement(Statement {
             mark: mark(event),
             tag: format!("{} · confidence {:.2}", stamp(event.at), event.confidence.value()),
             text: stopped(&sentence(&first_upper(&event.sentence))),
-            notes: event.unseen.iter().map(|it| stopped(&sentence(&first_upper(it)))).collect(),
+            notes: notes.map(|it| stopped(&sentence(&first_upper(it)))).collect(),
         }));
     }
     if let Some(first) = told.first() {
