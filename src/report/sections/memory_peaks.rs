@@ -5,7 +5,7 @@ use crate::analysis::memory_findings::{
     Blame, CoActivation, MemoryFindings, MemoryLayer, MemoryReporting, MemoryShare, OutOfMemory,
     OutOfMemoryKind, PhaseRelation,
 };
-use crate::colocation::memory::MemoryForecast;
+use crate::colocation::memory::{ForecastBasis, MemoryForecast};
 use crate::domain::ident::Subject;
 use crate::domain::units::Seconds;
 use crate::recommender::memory_risk::{SharedMemoryRisk, memory_risks};
@@ -77,7 +77,9 @@ fn of_space(
     blocks.extend(picture(input, view, found, slug));
     blocks.extend(moments(found));
     if let Some(risk) = risk {
-        blocks.push(Block::Table(forecast_table(&clean(&found.label), &risk.forecast)));
+        if risk.forecast.basis != ForecastBasis::AlwaysFits {
+            blocks.push(Block::Table(forecast_table(&clean(&found.label), &risk.forecast)));
+        }
         let caveats = risk.forecast.caveats.iter();
         blocks.extend(caveats.map(|it| Block::Text(stopped(&sentence(&first_upper(it))))));
     }
@@ -133,11 +135,19 @@ fn picture(
         0 => format!("At most {peak} are held together."),
         _ => format!("At most {peak} are held together; {lost} without memory."),
     };
+    let key = match moments.len() {
+        0 => {
+            "Each column shows the instant at which most is held together; the line in it is the least."
+        }
+        _ => {
+            "Each column shows the instant at which most is held together; the line in it is the least. Marks: memory ran out."
+        }
+    };
     is_seen.then(|| Block::Figure {
         id: format!("memory-stack-{slug}"),
         alt: format!("Memory of the tenants of {} stacked over time. {see}", clean(&found.label)),
         caption: see,
-        key: "Each column shows the instant at which most is held together; the line in it is the least. Marks above: memory ran out.".to_owned(),
+        key: key.to_owned(),
         figure: Figure::MemoryStack(MemoryStackFigure {
             from: drawn.from,
             bin_s: drawn.bin_s,
