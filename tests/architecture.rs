@@ -16,7 +16,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("storage", &["domain"]),
     ("analysis", &["domain", "stats"]),
     ("colocation", &["domain", "stats"]),
-    ("recommender", &["domain", "analysis"]),
+    ("recommender", &["domain", "analysis", "colocation"]),
     ("report", &["domain", "analysis", "colocation", "recommender"]),
     (
         "cli",

@@ -105,6 +105,17 @@ fn hash(number: u64) -> u64 {
         >> 32
 }
 
+/// A GiB in bytes.
+const GIB: f64 = 1_073_741_824.0;
+
+/// What the two processes hold; the second is lost while the first has taken the rest.
+fn memory_of(second: i64) -> (f64, Option<f64>) {
+    let first = if second % 30 < 5 { 12.0 } else { 4.0 };
+    let other = if second % 47 < 3 && second < 290 { 9.0 } else { 4.0 };
+    let is_lost = (303..330).contains(&second);
+    (first * GIB, (!is_lost).then_some(other * GIB))
+}
+
 /// A device whose bursts use few SMs, two processes that burst, one device that flickers, a service.
 fn fill(sink: &mut dyn Sink, second: i64) -> Result<(), SinkError> {
     let (at, source) = (instant(second), SourceId(0));
@@ -112,11 +123,21 @@ fn fill(sink: &mut dyn Sink, second: i64) -> Result<(), SinkError> {
     let noise = (hash(second.unsigned_abs()) % 31) as f64;
     let busy = if is_on { 96.0 } else { 2.0 };
     let few = if is_on { 0.2 } else { 0.01 };
-    let of_device = [(Metric::GpuUtilization, busy), (Metric::SmActive, few)];
+    let (first, second_one) = memory_of(second);
+    let of_device = [
+        (Metric::GpuUtilization, busy),
+        (Metric::SmActive, few),
+        (Metric::FramebufferUsed, first + second_one.unwrap_or(0.0)),
+        (Metric::FramebufferTotal, 17.0 * GIB),
+    ];
     sink.row(at, &gpu(0), source, &of_device)?;
     sink.row(at, &gpu(1), source, &[(Metric::GpuUtilization, 15.0 + noise)])?;
     sink.row(at, &process(1), source, &[(Metric::GpuUtilization, busy - noise / 10.0)])?;
     sink.row(at, &process(2), source, &[(Metric::GpuUtilization, busy)])?;
+    sink.row(at, &process(1), source, &[(Metric::FramebufferUsed, first)])?;
+    if let Some(held) = second_one {
+        sink.row(at, &process(2), source, &[(Metric::FramebufferUsed, held)])?;
+    }
     let service = Subject::Tenant { gpu: None, tenant: TenantId::new("chat") };
     sink.row(at, &service, source, &[(Metric::LatencyP99, 0.2)])
 }
@@ -382,6 +403,9 @@ fn the_page_of_the_command_line_explains_every_key_of_the_json_and_every_column_
         "about_s",
         "lift",
         "strength",
+        "shapley_ratio",
+        "measured_high_ratio",
+        "coincidence_ratio",
     ] {
         assert!(found.contains(key), "the example has no `{key}`, so the test checks too little");
     }
@@ -506,6 +530,7 @@ fn diagnosis(
             sentence: String::new(),
         }],
         look_alikes: vec![look_alike],
+        out_of_memory: Vec::new(),
         clock_offset: Some(clock_offset),
         picture: Picture {
             from: window.from(),

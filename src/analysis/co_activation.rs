@@ -1,24 +1,24 @@
 //! Whether two tenants of one GPU burst together more often than chance would have it.
 
 use crate::analysis::activity::Activity;
-use crate::analysis::findings::{CoActivation, SubjectFindings};
+use crate::analysis::findings::SubjectFindings;
+use crate::analysis::meeting::{Side, meeting, settled};
+use crate::analysis::memory_findings::CoActivation;
 use crate::domain::ident::Subject;
 use crate::domain::recording::Trace;
 use crate::domain::source::Source;
 use crate::stats::bursts::thresholds;
-use crate::stats::coactivation::{lift, shift_test};
 use std::borrow::Cow;
 
 /// Tenants that are compared with each other at most: the busiest.
 const BUSIEST: usize = 16;
-/// Fewer common samples than this say nothing.
-const FEWEST_SAMPLES: usize = 80;
 
-/// Who is on at which step of a common grid.
+/// How active somebody was at each step of a common grid.
 struct Presence {
     subject: Subject,
     first_step: i64,
-    steps: Vec<Option<bool>>,
+    /// Greatest activity of the step, and whether it was in a burst; `None` where no sample covers it.
+    steps: Vec<Option<(f64, bool)>>,
 }
 
 /// Every pair of tenants whose bursts were seen, most surprising first.
@@ -45,11 +45,10 @@ pub(crate) fn co_activations(
             pair(&present(first)?, &present(second)?, grid_s)
         }));
     }
-    pairs.sort_by(|a, b| a.p_value.unwrap_or(1.0).total_cmp(&b.p_value.unwrap_or(1.0)));
-    pairs
+    settled(pairs)
 }
 
-/// On or off at every step of the grid; `None` where no sample covers the step.
+/// Activity at every step of the grid.
 fn presence(subject: &Subject, activity: &Activity<'_>, grid_s: f64) -> Option<Presence> {
     let limits = thresholds(&activity.values)?;
     let step_of = |position: usize| {
@@ -58,12 +57,12 @@ fn presence(subject: &Subject, activity: &Activity<'_>, grid_s: f64) -> Option<P
     let last = activity.values.len().checked_sub(1)?;
     let first_step = step_of(0);
     let length = usize::try_from(step_of(last) - first_step + 1).ok()?;
-    let mut steps: Vec<Option<bool>> = vec![None; length];
+    let mut steps: Vec<Option<(f64, bool)>> = vec![None; length];
     for (position, value) in activity.values.iter().enumerate() {
         let place = usize::try_from(step_of(position) - first_step).ok()?;
-        let is_on = *value >= limits.on;
         let step = steps.get_mut(place)?;
-        *step = Some(step.unwrap_or(false) || is_on);
+        let (before, was_on) = step.unwrap_or((0.0, false));
+        *step = Some((before.max(*value), was_on || *value >= limits.on));
     }
     Some(Presence { subject: subject.clone(), first_step, steps })
 }
@@ -75,36 +74,32 @@ fn pair(first: &Presence, second: &Presence, grid_s: f64) -> Option<CoActivation
     };
     let until = (first.first_step + first.steps.len() as i64)
         .min(second.first_step + second.steps.len() as i64);
-    let both: Vec<(bool, bool)> =
-        (from..until).filter_map(|step| Some((at(first, step)?, at(second, step)?))).collect();
-    if both.len() < FEWEST_SAMPLES {
-        return None;
+    let (mut one, mut other) = (side(first), side(second));
+    for step in from..until {
+        if let (Some(a), Some(b)) = (at(first, step), at(second, step)) {
+            one.values.push(a.0);
+            one.is_on.push(a.1);
+            other.values.push(b.0);
+            other.is_on.push(b.1);
+        }
     }
-    let (on_first, on_second): (Vec<bool>, Vec<bool>) = both.iter().copied().unzip();
-    let share = |on: &[bool]| on.iter().filter(|it| **it).count() as f64 / on.len() as f64;
-    let together = both.iter().filter(|it| it.0 && it.1).count() as f64 * grid_s;
-    let numbers =
-        |on: &[bool]| -> Vec<f64> { on.iter().map(|it| f64::from(u8::from(*it))).collect() };
-    let tested = shift_test(&numbers(&on_first), &numbers(&on_second), 0);
-    Some(CoActivation {
-        first: first.subject.clone(),
-        second: second.subject.clone(),
-        samples: both.len() as u64,
-        overlap_s: together,
-        expected_overlap_s: share(&on_first) * share(&on_second) * both.len() as f64 * grid_s,
-        lift: lift(&on_first, &on_second),
-        p_value: tested.map(|it| it.p_value),
-    })
+    meeting(&one, &other, grid_s)
+}
+
+fn side(presence: &Presence) -> Side<'_> {
+    Side { subject: &presence.subject, values: Vec::new(), is_on: Vec::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::memory_findings::PhaseRelation;
     use crate::domain::ident::TenantId;
 
     fn presence_of(name: &str, is_on: impl Fn(usize) -> bool) -> Presence {
         let subject = Subject::Tenant { gpu: None, tenant: TenantId::new(name) };
-        Presence { subject, first_step: 0, steps: (0..600).map(|it| Some(is_on(it))).collect() }
+        let step = |it: usize| Some((if is_on(it) { 0.9 } else { 0.1 }, is_on(it)));
+        Presence { subject, first_step: 0, steps: (0..600).map(step).collect() }
     }
 
     /// Bursts of ten steps at places that no rhythm explains.
@@ -118,20 +113,37 @@ mod tests {
             == 0
     }
 
+    fn settled_pair(first: &Presence, second: &Presence) -> CoActivation {
+        settled(pair(first, second, 1.0).into_iter().collect()).remove(0)
+    }
+
     #[test]
     fn tenants_that_follow_one_trigger_are_on_together_more_often_than_chance() {
         let first = presence_of("a", |it| random_bursts(it, 1));
         let second = presence_of("b", |it| random_bursts(it, 1));
-        let found = pair(&first, &second, 1.0).unwrap();
+        let found = settled_pair(&first, &second);
         assert!(found.lift.unwrap() > 2.0 && found.p_value.unwrap() < 0.01, "{found:?}");
         assert!(found.overlap_s > 2.0 * found.expected_overlap_s);
+        assert_eq!(found.coincidence_ratio, Some(1.0));
+        assert_eq!(found.phase, PhaseRelation::Together);
+        assert!(found.joint_high_s > 2.0 * found.expected_joint_high_s, "{found:?}");
     }
 
     #[test]
     fn tenants_that_know_nothing_of_each_other_overlap_as_chance_has_it() {
         let first = presence_of("a", |it| random_bursts(it, 1));
         let second = presence_of("b", |it| random_bursts(it, 7_000));
-        let found = pair(&first, &second, 1.0).unwrap();
+        let found = settled_pair(&first, &second);
         assert!(found.p_value.unwrap() > 0.05, "{found:?}");
+        assert_eq!(found.phase, PhaseRelation::Independent);
+    }
+
+    #[test]
+    fn staggered_crons_take_turns() {
+        let first = presence_of("a", |it| it % 60 < 6);
+        let second = presence_of("b", |it| (it + 30 + it / 60 % 2) % 60 < 6);
+        let found = settled_pair(&first, &second);
+        assert_eq!((found.overlap_s, found.phase), (0.0, PhaseRelation::TakingTurns), "{found:?}");
+        assert!((found.coincidence_ratio.unwrap() - 1.0 / 1.8).abs() < 1e-9);
     }
 }

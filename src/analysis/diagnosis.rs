@@ -2,10 +2,12 @@
 
 mod account;
 mod headline;
+mod memory;
 mod plan;
 
 use crate::analysis::diagnosis::account::{look_alikes_in, picture, slowness, suspicions};
 use crate::analysis::diagnosis::headline::{headline, outcome};
+use crate::analysis::diagnosis::memory::{beside_memory, with_memory};
 use crate::analysis::diagnosis::plan::plan;
 use crate::analysis::diagnosis_findings::Diagnosis;
 use crate::analysis::influence::offset::offset;
@@ -84,7 +86,8 @@ pub fn diagnose(
     let influences: Vec<_> =
         charges(&scene, &studies).into_iter().filter(|it| it.metric == study.metric).collect();
     let suspects = suspicions(&scene, study, influences, window, request.window.is_some());
-    let look_alikes = look_alikes_in(&scene, study, window);
+    let others = look_alikes_in(&scene, study, window);
+    let (out_of_memory, look_alikes) = beside_memory(others, &scene, part, window, &member.label);
     let is_whole = request.window.is_none();
     let outcome = outcome(&slowness, &suspects, &look_alikes, is_whole);
     let metric_label = study.metric.spec().label;
@@ -100,7 +103,7 @@ pub fn diagnose(
     let experiment =
         suspects.first().map(|it| plan(&it.suspect, &member.label, study.metric, request.seed));
     Ok(Diagnosis {
-        headline,
+        headline: with_memory(headline, &out_of_memory, is_whole),
         outcome,
         victim: member.label.clone(),
         victim_subject: member.subject.clone(),
@@ -111,6 +114,7 @@ pub fn diagnose(
         picture: picture(&scene, study, &suspects, window),
         suspects,
         look_alikes,
+        out_of_memory,
         clock_offset: Some(offset.clone()),
         experiment,
         blind_spots: blind_spots(outline, request),

@@ -1,6 +1,7 @@
 //! What happened to one victim in one window: the result types.
 
 use crate::analysis::influence::findings::{ClockOffset, Influence, LookAlike};
+use crate::analysis::memory_findings::OutOfMemory;
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
@@ -30,6 +31,8 @@ pub struct Diagnosis {
     pub suspects: Vec<Suspicion>,
     /// What else was checked: found, ruled out, or not to be seen.
     pub look_alikes: Vec<LookAlike>,
+    /// Moments of the window at which memory ran out, in time order.
+    pub out_of_memory: Vec<OutOfMemory>,
     /// How far the victim's clock is from the GPU's.
     pub clock_offset: Option<ClockOffset>,
     /// What was drawn.

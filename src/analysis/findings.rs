@@ -5,6 +5,7 @@
 use crate::analysis::evidence::Evidence;
 use crate::analysis::extents::BurstExtent;
 use crate::analysis::influence::findings::InfluenceFindings;
+use crate::analysis::memory_findings::{CoActivation, MemoryFindings};
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
@@ -45,27 +46,10 @@ pub struct DeviceFindings {
     pub subjects: Vec<SubjectFindings>,
     /// Pairs of tenants whose bursts were seen: whether they come together.
     pub co_activations: Vec<CoActivation>,
+    /// Whose peaks of memory meet, and who filled it when it ran out: of the device, or of each MIG instance.
+    pub memory: Vec<MemoryFindings>,
     /// Who slows whom, and what else made somebody slow.
     pub influences: InfluenceFindings,
-}
-
-/// Whether two tenants of one GPU are in a burst at the same time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CoActivation {
-    /// One of the two.
-    pub first: Subject,
-    /// The other.
-    pub second: Subject,
-    /// Samples in which both were seen.
-    pub samples: u64,
-    /// Time in which both were in a burst, in seconds.
-    pub overlap_s: f64,
-    /// The same, if they knew nothing of each other, in seconds.
-    pub expected_overlap_s: f64,
-    /// Overlap over expected overlap; `None` when one of them is never in a burst.
-    pub lift: Option<f64>,
-    /// Chance of such an overlap when one is shifted against the other; `None` with too few samples.
-    pub p_value: Option<f64>,
 }
 
 /// What was found about one subject.

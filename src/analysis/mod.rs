@@ -5,6 +5,7 @@
 mod activity;
 mod bursts;
 mod co_activation;
+mod co_peaks;
 pub mod diagnosis;
 pub mod diagnosis_findings;
 pub mod evidence;
@@ -14,6 +15,10 @@ pub mod findings;
 mod idle;
 pub mod influence;
 mod levels;
+mod meeting;
+pub mod memory_findings;
+mod memory_ledger;
+pub mod out_of_memory;
 mod profile;
 mod resolution;
 mod subject;
@@ -21,9 +26,11 @@ mod timeline;
 mod trap;
 
 use crate::analysis::co_activation::co_activations;
+use crate::analysis::co_peaks::memory_findings;
 use crate::analysis::findings::{DeviceFindings, Findings, SubjectFindings};
 use crate::analysis::idle::filled;
 use crate::analysis::influence::{Scene, influences};
+use crate::analysis::memory_findings::{MemoryFindings, MemoryReporting};
 use crate::analysis::subject::subject_findings;
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::{GpuId, Subject};
@@ -74,6 +81,7 @@ pub fn compute<E: Send>(
     .into_iter()
     .collect();
     let mut findings = Findings { devices: devices?, ..Findings::default() };
+    findings.blind_spots = memory_blind_spots(&findings.devices);
     if let Some(part) = &unplaced_part {
         findings.unplaced = subjects_of(part, question, is_unplaced);
         match guests {
@@ -87,6 +95,15 @@ pub fn compute<E: Send>(
         }
     }
     Ok(findings)
+}
+
+/// What could not be seen about memory, where several share it or hide what they hold.
+fn memory_blind_spots(devices: &[DeviceFindings]) -> Vec<BlindSpot> {
+    let is_asked = |it: &&MemoryFindings| {
+        it.residents.len() > 1 || it.reporting == MemoryReporting::UnderReported
+    };
+    let asked = devices.iter().flat_map(|it| &it.memory).filter(is_asked);
+    asked.flat_map(|it| it.blind_spots.iter().cloned()).collect()
 }
 
 fn on_the_only_gpu(unplaced: &[SubjectFindings]) -> BlindSpot {
@@ -171,7 +188,8 @@ fn device_findings(
     let influences = Scene::of(&parts, Some(gpu), question.span, is_here)
         .map(|it| influences(&it, question))
         .unwrap_or_default();
-    DeviceFindings { gpu: gpu.clone(), label, model, subjects, co_activations, influences }
+    let memory = memory_findings(gpu, part, question.span);
+    DeviceFindings { gpu: gpu.clone(), label, model, subjects, co_activations, memory, influences }
 }
 
 fn subjects_of(

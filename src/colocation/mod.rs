@@ -2,7 +2,8 @@
 //!
 //! [`whatif::predict`] answers: demands ([`demand::Demand`], from plain numbers or by [`observed`] from a recording) and a way to
 //! share ([`share::Mechanism`]) in, slowdowns with ranges out, or a [`refusal::Refusal`] with what would settle it. Where co-locations
-//! were measured, [`predictor::Predictor`] learns from them. Whether memory runs out is a question of its own.
+//! were measured, [`predictor::Predictor`] learns from them. Whether memory runs out is a question of
+//! its own: [`memory`].
 //!
 //! Floor 2, pure: no IO, no clock, the same bits with any number of threads.
 #![warn(missing_docs)]
@@ -10,6 +11,7 @@
 pub mod conformal;
 pub mod demand;
 mod draw;
+pub mod memory;
 pub mod models;
 pub mod objective;
 pub mod observation;

@@ -2,5 +2,6 @@
 //!
 //! Floor 3.
 
+pub mod memory_risk;
 pub mod policy;
 pub mod suitability;

@@ -6,7 +6,7 @@ pub use slowdowns::{SlowdownGroup, SlowdownRow, SlowdownsFigure, Whisker};
 
 use crate::analysis::findings::{Duty, LengthBin, ScaleValue, TimelineBin};
 use crate::domain::metric::Metric;
-use crate::domain::time::TimeSpan;
+use crate::domain::time::{TimeSpan, Timestamp};
 use crate::report::block::Mark;
 
 /// A picture, as data.
@@ -34,6 +34,8 @@ pub enum Figure {
         /// Memory of the device, in bytes; `None` when it was not recorded.
         total_bytes: Option<f64>,
     },
+    /// Memory of tenants stacked over time.
+    MemoryStack(MemoryStackFigure),
     /// Who slows whom.
     Matrix(MatrixFigure),
     /// A victim over those who are suspected, on one time axis.
@@ -61,6 +63,7 @@ impl Figure {
             Self::DemandCv(_) => (400, 290),
             Self::BurstHistogram(panels) => (400, 60 + 120 * panels.len() as u32),
             Self::MemoryBars { bars, .. } => (400, 60 + 30 * bars.len() as u32),
+            Self::MemoryStack(_) => (960, 300),
             Self::Matrix(it) => (960, it.height()),
             Self::Suspects(it) => (960, 250 + 74 * it.lanes.len() as u32),
             Self::Slowdowns(it) => (960, it.height()),
@@ -186,6 +189,64 @@ pub struct MemoryBar {
     pub median_bytes: f64,
     /// Greatest, in bytes.
     pub peak_bytes: f64,
+}
+
+/// Memory of tenants stacked over time, below what there is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryStackFigure {
+    /// Start of the first bin.
+    pub from: Timestamp,
+    /// Length of a bin, in seconds.
+    pub bin_s: f64,
+    /// From the bottom up.
+    pub layers: Vec<StackLayer>,
+    /// Least sum of each bin, in bytes; `None` where not all were seen.
+    pub low_bytes: Vec<Option<f64>>,
+    /// What there is for tenants, in bytes; `None` when it is not known.
+    pub room_bytes: Option<f64>,
+    /// Moments at which memory ran out.
+    pub moments: Vec<Timestamp>,
+}
+
+/// One tenant of a stack.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StackLayer {
+    /// Its name.
+    pub name: String,
+    /// Its colour.
+    pub colour: SeriesColour,
+    /// Held at the fullest instant of each bin, in bytes; `None` where not all were seen.
+    pub bytes: Vec<Option<f64>>,
+}
+
+impl MemoryStackFigure {
+    /// Number of bins.
+    pub(crate) fn bins(&self) -> usize {
+        self.low_bytes.len()
+    }
+
+    /// The height of the stack in a bin, in bytes; `None` where not all were seen.
+    pub(crate) fn sum(&self, bin: usize) -> Option<f64> {
+        let held = self.layers.iter().map(|it| it.bytes.get(bin).copied().flatten());
+        held.sum::<Option<f64>>().filter(|it| it.is_finite() && !self.layers.is_empty())
+    }
+
+    /// The greatest height, in bytes.
+    pub(crate) fn highest(&self) -> f64 {
+        (0..self.bins()).filter_map(|it| self.sum(it)).fold(0.0, f64::max)
+    }
+
+    /// Stretches of bins in which all were seen.
+    pub(crate) fn runs(&self) -> Vec<std::ops::Range<usize>> {
+        let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
+        for bin in (0..self.bins()).filter(|it| self.sum(*it).is_some()) {
+            match runs.last_mut().filter(|it| it.end == bin) {
+                Some(run) => run.end = bin + 1,
+                None => runs.push(bin..bin + 1),
+            }
+        }
+        runs
+    }
 }
 
 /// Who slows whom: one row for each suspect, one column for each victim.

@@ -6,9 +6,9 @@ use crate::domain::outline::Outline;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::report::block::{Block, Cell, Mark, Table, VerdictCard};
 use crate::report::figure::{
-    Axis, CvCurve, DutyBar, Figure, HistogramPanel, MatrixCell, MatrixFigure, MemoryBar, RowSeries,
-    SeriesColour, SlowdownGroup, SlowdownRow, SlowdownsFigure, SuspectLane, SuspectsFigure,
-    TimelineFigure, TimelineRow, Whisker,
+    Axis, CvCurve, DutyBar, Figure, HistogramPanel, MatrixCell, MatrixFigure, MemoryBar,
+    MemoryStackFigure, RowSeries, SeriesColour, SlowdownGroup, SlowdownRow, SlowdownsFigure,
+    StackLayer, SuspectLane, SuspectsFigure, TimelineFigure, TimelineRow, Whisker,
 };
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{Format, PlotError, figures, render};
@@ -346,6 +346,7 @@ fn extreme(value: f64) -> Vec<Figure> {
             }],
             total_bytes: Some(value),
         },
+        extreme_stack(&name, colour, value),
         Figure::Matrix(extreme_matrix(&name)),
         Figure::Suspects(extreme_suspects(&name, value)),
         Figure::Slowdowns(extreme_slowdowns(&name, value)),
@@ -365,6 +366,18 @@ fn extreme_slowdowns(name: &str, value: f64) -> SlowdownsFigure {
     let rows = vec![row(point, point, false), row(point, point, true), row(None, None, false)];
     let groups = vec![SlowdownGroup { name: name.to_owned(), rows }];
     SlowdownsFigure { groups, limit: Some((value, name.to_owned())) }
+}
+
+/// A stack of three bins whose every number is this one.
+fn extreme_stack(name: &str, colour: SeriesColour, value: f64) -> Figure {
+    Figure::MemoryStack(MemoryStackFigure {
+        from: Timestamp::from_micros(1_000_000),
+        bin_s: value,
+        layers: vec![StackLayer { name: name.to_owned(), colour, bytes: vec![Some(value); 3] }],
+        low_bytes: vec![Some(value); 3],
+        room_bytes: Some(value),
+        moments: vec![Timestamp::from_micros(i64::MAX)],
+    })
 }
 
 /// A victim and a suspect whose every number is this one.

@@ -27,9 +27,12 @@ pub mod moments;
 pub mod multiple;
 pub mod period;
 pub mod permutation;
+pub mod phase;
 pub mod quantile;
 pub mod ridge;
 mod ring;
+pub mod shapley;
+pub mod staircase;
 pub mod telegraph;
 
 #[cfg(test)]

@@ -164,6 +164,8 @@ pub enum LookAlikeKind {
     NoOverlap,
     /// The victim began slowly and warmed up, so that before and after do not compare.
     WarmUp,
+    /// The victim was lost because memory ran out, and had to begin again.
+    OutOfMemory,
 }
 
 /// Whether a look-alike is there.

@@ -9,7 +9,7 @@ mod contention;
 pub mod findings;
 pub(crate) mod grid;
 pub mod ladder;
-mod look_alikes;
+pub(crate) mod look_alikes;
 pub(crate) mod offset;
 mod shares;
 pub(crate) mod signal;

@@ -106,5 +106,6 @@ pub(crate) fn kind(kind: LookAlikeKind) -> &'static str {
         LookAlikeKind::FrozenSeries => "frozen series",
         LookAlikeKind::NoOverlap => "never seen together",
         LookAlikeKind::WarmUp => "warm-up",
+        LookAlikeKind::OutOfMemory => "out of memory",
     }
 }

@@ -6,6 +6,7 @@ mod demand_cv;
 mod duty_bars;
 mod matrix;
 mod memory_bars;
+mod memory_stack;
 mod pixels;
 mod scale;
 mod suspects;
@@ -145,6 +146,7 @@ fn draw<B: DrawingBackend>(
         Figure::MemoryBars { bars, total_bytes } => {
             memory_bars::draw(&mut canvas, bars, *total_bytes, size)
         }
+        Figure::MemoryStack(it) => memory_stack::draw(&mut canvas, it, size),
         Figure::Matrix(it) => matrix::draw(&mut canvas, it, size),
         Figure::Suspects(it) => suspects::draw(&mut canvas, it, size),
         Figure::Slowdowns(it) => whatif::draw(&mut canvas, it, size),

@@ -6,6 +6,7 @@ pub(crate) mod glossary;
 mod headline;
 mod influence;
 mod memory;
+pub(crate) mod memory_peaks;
 mod phases;
 mod provenance;
 mod services;
@@ -37,6 +38,7 @@ pub const SECTIONS: &[&dyn Section] = &[
     &together::Together,
     &trap::Trap,
     &memory::Memory,
+    &memory_peaks::MemoryPeaks,
     &phases::Phases,
     &blind_spots::BlindSpots,
     &evidence::EvidenceTable,

@@ -1,10 +1,12 @@
 //! Tenants that burst at the same time, more often than chance would have it or not.
 
-use crate::analysis::findings::{CoActivation, DeviceFindings};
+use crate::analysis::findings::DeviceFindings;
+use crate::analysis::memory_findings::{CoActivation, PhaseRelation};
 use crate::domain::ident::Subject;
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{number_or, numbers, seconds_or, words};
+use crate::report::sections::memory_peaks::meaning;
 use crate::report::sections::{Section, title};
 use crate::report::wording::clean;
 
@@ -59,6 +61,7 @@ fn table(device: &DeviceFindings) -> Table {
             numbers("By chance"),
             numbers("Lift"),
             numbers("Chance of it"),
+            numbers("Coincidence"),
             words("Meaning"),
         ],
         rows,
@@ -73,8 +76,11 @@ fn row(device: &DeviceFindings, pair: &CoActivation) -> Vec<Cell> {
     let too_few = "too few samples in which both were seen";
     let is_more =
         pair.p_value.is_some_and(|it| it < RARE) && pair.lift.is_some_and(|it| it > STRONG);
-    let meaning =
-        if is_more { "more than chance: look for a common trigger" } else { "as by chance" };
+    let phase = match pair.phase {
+        PhaseRelation::TakingTurns => PhaseRelation::TakingTurns,
+        _ if is_more => PhaseRelation::Together,
+        _ => PhaseRelation::Independent,
+    };
     vec![
         name(&pair.first),
         name(&pair.second),
@@ -82,6 +88,7 @@ fn row(device: &DeviceFindings, pair: &CoActivation) -> Vec<Cell> {
         seconds_or(Some(pair.expected_overlap_s), ""),
         number_or(pair.lift, 2, too_few),
         number_or(pair.p_value, 3, too_few),
-        Cell::Text(meaning.to_owned()),
+        number_or(pair.coincidence_ratio, 2, "both peaks are zero"),
+        Cell::Text(meaning(phase).to_owned()),
     ]
 }

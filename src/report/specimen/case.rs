@@ -117,6 +117,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
         },
         suspects: suspicions(),
         look_alikes: look_alikes(),
+        out_of_memory: Vec::new(),
         clock_offset: Some(ClockOffset {
             tenant: "chat".to_owned(),
             offset_s: 0.4,

@@ -119,6 +119,7 @@ fn device(gpu: &GpuId, label: &str, subjects: Vec<SubjectFindings>) -> DeviceFin
         model,
         subjects,
         co_activations: Vec::new(),
+        memory: Vec::new(),
         influences: InfluenceFindings::default(),
     }
 }

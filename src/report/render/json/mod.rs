@@ -7,14 +7,14 @@ pub(in crate::report::render) mod whatif;
 pub use diagnosis::{diagnosis, experiment};
 pub use whatif::whatif;
 
-use crate::analysis::findings::{
-    CoActivation, DeviceFindings, Findings, ScopeFindings, SubjectFindings,
-};
+use crate::analysis::findings::{DeviceFindings, Findings, ScopeFindings, SubjectFindings};
 use crate::analysis::influence::findings::InfluenceFindings;
+use crate::analysis::memory_findings::{CoActivation, MemoryFindings};
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::outline::{Device, MigInstance, Outline, Phase, Process};
 use crate::domain::source::Source;
 use crate::domain::time::TimeSpan;
+use crate::recommender::memory_risk::{SharedMemoryRisk, memory_risks};
 use crate::recommender::policy::Policy;
 use crate::recommender::suitability::Suitability;
 use crate::report::render::json::influences::InfluenceRow;
@@ -51,6 +51,7 @@ struct Document<'a> {
     unplaced: Vec<SubjectView<'a>>,
     unplaced_influences: &'a InfluenceFindings,
     influences: Vec<InfluenceRow<'a>>,
+    memory_forecasts: Vec<SharedMemoryRisk>,
     blind_spots: Vec<&'a BlindSpot>,
     policy: &'a Policy,
 }
@@ -73,6 +74,7 @@ struct DeviceView<'a> {
     model: Option<&'a str>,
     subjects: Vec<SubjectView<'a>>,
     co_activations: &'a [CoActivation],
+    memory: &'a [MemoryFindings],
     influences: &'a InfluenceFindings,
 }
 
@@ -106,6 +108,7 @@ pub fn document(input: &JsonInput<'_>) -> Result<String, serde_json::Error> {
         unplaced: input.findings.unplaced.iter().map(subject).collect(),
         unplaced_influences: &input.findings.unplaced_influences,
         influences: influences::rows(input.findings),
+        memory_forecasts: memory_risks(input.findings),
         blind_spots: input.outline.blind_spots.iter().chain(&input.findings.blind_spots).collect(),
         policy: input.policy,
     };
@@ -121,6 +124,7 @@ fn device(it: &DeviceFindings) -> DeviceView<'_> {
         model: it.model.as_deref(),
         subjects: it.subjects.iter().map(subject).collect(),
         co_activations: &it.co_activations,
+        memory: &it.memory,
         influences: &it.influences,
     }
 }

@@ -4,7 +4,8 @@ use crate::analysis::findings::ScaleValue;
 use crate::domain::units::{MemoryBytes, Seconds};
 use crate::report::cells::number;
 use crate::report::figure::{
-    Axis, CvCurve, DutyBar, Figure, HistogramPanel, MemoryBar, RowSeries, TimelineFigure,
+    Axis, CvCurve, DutyBar, Figure, HistogramPanel, MemoryBar, MemoryStackFigure, RowSeries,
+    TimelineFigure,
 };
 use crate::report::render::text::slowdowns::slowdowns;
 use crate::report::render::text::style::{Pen, Style};
@@ -29,6 +30,7 @@ pub(super) fn figure(pen: &mut Pen, figure: &Figure) {
         Figure::DemandCv(curves) => demand_cv(pen, curves),
         Figure::BurstHistogram(panels) => histogram(pen, panels),
         Figure::MemoryBars { bars, total_bytes } => memory(pen, bars, *total_bytes),
+        Figure::MemoryStack(it) => stack(pen, it),
         Figure::Matrix(it) => suspects::matrix(pen, it),
         Figure::Suspects(it) => suspects::suspects(pen, it),
         Figure::Slowdowns(it) => slowdowns(pen, it),
@@ -148,6 +150,28 @@ fn histogram(pen: &mut Pen, panels: &[HistogramPanel]) {
             let picture = "█".repeat(filled) + &" ".repeat(columns.saturating_sub(filled));
             row(pen, &name, &picture, &bin.count.to_string());
         }
+    }
+}
+
+/// One line for each tenant and one for all: the greatest of each stretch, and of all at the right.
+fn stack(pen: &mut Pen, figure: &MemoryStackFigure) {
+    let columns = room(pen);
+    let top = figure.highest().max(figure.room_bytes.unwrap_or(0.0)).max(1.0);
+    let mut line = |name: &str, held: &dyn Fn(usize) -> Option<f64>| {
+        let stretch = |column: usize| {
+            let place = |it: usize| it * figure.bins() / columns;
+            let bins = place(column)..place(column + 1).max(place(column) + 1);
+            bins.filter_map(held).reduce(f64::max)
+        };
+        let picture: String =
+            (0..columns).map(|it| stretch(it).map_or('·', |bytes| level(bytes / top))).collect();
+        let most = (0..figure.bins()).filter_map(held).reduce(f64::max);
+        let number = most.and_then(MemoryBytes::from_f64);
+        row(pen, name, &picture, &number.map_or_else(String::new, |it| it.to_string()));
+    };
+    line("all together", &|bin| figure.sum(bin));
+    for layer in &figure.layers {
+        line(&layer.name, &|bin| layer.bytes.get(bin).copied().flatten());
     }
 }
 
