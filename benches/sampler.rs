@@ -216,10 +216,14 @@ fn weeks(table: &mut Table, folder: &Path, seconds: u64) {
     let third = memory.len() / 3;
     let mean = |it: &[f64]| it.iter().sum::<f64>() / it.len() as f64;
     let (early, late) = (mean(&memory[third..2 * third]), mean(&memory[2 * third..]));
+    // The simulator keeps its whole story in the memory of whoever loads it.
+    let alone = least(&folder.join("record"), &Scene { seconds: 2, ..scene }, &recorded.calls);
+    let scene = Scene::of(H100, 8, 100, seconds);
     let note = format!(
-        "{} segments; memory {early:.1} MiB in the second third, {late:.1} MiB in the last, {:.1} MiB at most",
+        "{} segments; memory {early:.1} MiB in the second third, {late:.1} MiB in the last, {:.1} MiB at most, of which the calls alone take {:.1} MiB",
         files(&recorded.recording).len(),
         recorded.watched.end.peak,
+        alone.end.peak,
     );
     let what = format!("{}, segments of 7 s", scene.name());
     table.row(&what, recorded.watched.seconds, "memory before", Some(late / early), &note);
@@ -233,15 +237,19 @@ fn bytes(table: &mut Table, folder: &Path, seconds: u64) {
         let bytes: u64 =
             files(&recorded.recording).iter().map(|it| std::fs::metadata(it).unwrap().len()).sum();
         let hour = 3600.0 / recorded.seconds;
+        let watched_hour = 3600.0 / (STARTS.as_secs() + seconds) as f64;
+        let alone = least(&folder.join("record"), &Scene { seconds: 2, ..scene }, &recorded.calls);
         let note = format!(
-            "{:.1} MB an hour in {} segments; {:.0} MB an hour written with the journal; {:.1} MiB at most; {}",
+            "{:.1} MB an hour in {} segments; {:.0} MB an hour written with the journal; {:.1} MiB at most, of which the calls alone take {:.1} MiB; {}",
             bytes as f64 * hour / 1e6,
             files(&recorded.recording).len(),
-            recorded.watched.end.written * hour / 1e6,
+            recorded.watched.end.written * watched_hour / 1e6,
             recorded.watched.end.peak,
+            alone.end.peak,
             recorded.says,
         );
-        table.row(&scene.name(), recorded.watched.seconds, "itself", None, &note);
+        let what = format!("{gpus} H100 x {processes} processes, 10 Hz, bytes");
+        table.row(&what, recorded.watched.seconds, "itself", None, &note);
     }
 }
 
