@@ -2,8 +2,6 @@
 //!
 //! `docs/SAMPLER.md` lists every case and what is expected of it.
 
-#![allow(clippy::disallowed_methods, reason = "tests compare with the time of a kill")]
-#![allow(clippy::print_stderr, reason = "skipped tests say so")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::too_many_lines, reason = "the cases of one kind stand together")]
 
@@ -18,11 +16,8 @@ use cotenant::storage::{Selection, StoredRecording};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-
-/// Time between two entries of the driver's rings, microseconds.
-const RING_US: i64 = 139_000;
-/// Time between two samples of the process in the trace, microseconds.
-const PROCESS_US: i64 = 150_000;
+use support::recorder::endless;
+use support::steps::{PROCESS_US, RING_US, trace};
 
 /// A fault or a scene, how long it is recorded, and what must hold afterwards.
 struct Case {
@@ -122,19 +117,6 @@ fn heights(series: &Series) -> Vec<i64> {
     heights
 }
 
-/// A busy device whose load climbs in steps, and one process that does the same.
-const STEPS: &str = "t_s,gpu,pid,quantity,value
-0,0,,gpu-util-percent,10
-0,0,,mem-util-percent,5
-0,0,,fb-total-bytes,80000000000
-0,0,,fb-used-bytes,2000000000
-0,0,,power-milliwatts,200000
-0,0,4242,process-fb-used-bytes,1000000000
-1,0,,gpu-util-percent,40
-2,0,,gpu-util-percent,70
-20,0,,gpu-util-percent,70
-";
-
 const TRACE: &str = "trace = \"steps.csv\"\nuntil_s = 20\n[[gpu]]\nboard = \"h100\"\n";
 const TWO: &str = "scenario = \"steady-30\"\nuntil_s = 20\n[[gpu]]\n[[gpu]]\n";
 const MIG: &str = "scenario = \"mig-two-slices\"\nuntil_s = 20\n";
@@ -154,24 +136,6 @@ fn ring_is_whole(it: &Recorded) {
     assert_eq!(numbers, expected, "each once, in order");
     assert!(numbers.len() >= 17, "{} samples", numbers.len());
     assert!(steps(own).iter().all(|it| (it - PROCESS_US).abs() <= 2), "with their own stamps");
-}
-
-/// The trace with a sample of the process every 150 ms, numbered by its percent.
-fn trace() -> String {
-    let (head, rest) = STEPS.split_once("1,0").expect("a step");
-    let rows: Vec<(f64, String)> = format!("1,0{rest}")
-        .lines()
-        .map(|it| {
-            (it.split(',').next().and_then(|it| it.parse().ok()).expect("a time"), it.to_owned())
-        })
-        .chain((1..90).map(|it| {
-            let at = f64::from(it) * PROCESS_US as f64 / 1e6;
-            (at, format!("{at},0,4242,process-sm-util-percent,{it}"))
-        }))
-        .collect();
-    let mut rows = rows;
-    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    head.to_owned() + &rows.into_iter().map(|it| it.1 + "\n").collect::<String>()
 }
 
 fn fault(text: &str, scene: &'static str) -> &'static str {
@@ -404,6 +368,19 @@ fn losses() -> Vec<Case> {
             },
         ),
         case(
+            "lost-at-first",
+            fault("[[fault]]\nkind = \"gpu_lost\"\ngpu = 0\nuntil_s = 2.5", TWO),
+            6,
+            |it| {
+                it.says("GPU 0: cannot be opened: the GPU is lost");
+                assert!(it.device(0, Metric::SmClock).len() > 5, "it came back");
+                assert!(
+                    it.device(1, Metric::SmClock).len() > 30,
+                    "the other is seen from the start"
+                );
+            },
+        ),
+        case(
             "driver-replaced",
             fault("[[fault]]\ncall = \"nvmlDevice*\"\ncode = 18\nfrom_s = 1.5", TRACE),
             3,
@@ -609,108 +586,6 @@ fn the_page_on_the_sampler_lists_every_case() {
     assert!(cases.len() >= 20);
 }
 
-/// A recording of two GPUs that goes on until it is ended.
-fn endless(folder: &Path, arguments: &[&str]) -> Child {
-    let plan = folder.join("plan.toml");
-    std::fs::write(&plan, "scenario = \"steady-30\"\nuntil_s = 60\n[[gpu]]\n[[gpu]]\n")
-        .expect("a plan");
-    let library = cotenant_nvml_sim::library().expect("built");
-    record(folder, &library, &plan, &[&["--budget", "100%"], arguments].concat())
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(20), "it never came that {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn has_begun(folder: &Path) -> bool {
-    StoredRecording::open(&folder.join("r")).is_ok_and(|it| it.outline().readings > 0)
-}
-
-fn now_us() -> i64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    i64::try_from(now.expect("after 1970").as_micros()).expect("before the year 294000")
-}
-
-/// Kills so many recorders at different moments, and looks what is left.
-fn kill(times: u64, side_by_side: u64) {
-    for batch in 0..times.div_ceil(side_by_side) {
-        let root = tempfile::tempdir().expect("a folder");
-        let begin = |place: u64| {
-            let folder = root.path().join(place.to_string());
-            std::fs::create_dir_all(&folder).expect("a folder");
-            // Small segments, so that some are killed while one is written.
-            let child = endless(&folder, &["--interval", "50ms", "--rotate-size", "64KB"]);
-            (place, folder, child)
-        };
-        let running: Vec<_> = (0..side_by_side).map(begin).collect();
-        for (place, folder, mut child) in running {
-            wait_until("a recording has begun", || has_begun(&folder));
-            let wait = (batch * side_by_side + place) * 7919 % 977;
-            std::thread::sleep(Duration::from_millis(wait));
-            let killed_us = now_us();
-            child.kill().expect("it lives");
-            child.wait().expect("it ends");
-            let stored = StoredRecording::open(&folder.join("r")).expect("readable");
-            let recording = stored.load(&Selection::default()).expect("readable");
-            for device in &recording.outline.devices {
-                let series = recording.series(&Subject::device(&device.gpu), Metric::SmClock);
-                let last = series.expect("clocks").times().last().expect("a look").as_micros();
-                assert!(killed_us - last < 1_000_000, "lost {} us", killed_us - last);
-            }
-        }
-    }
-}
-
-#[test]
-fn a_recorder_that_is_killed_loses_less_than_a_second() {
-    kill(12, 6);
-}
-
-#[test]
-#[ignore = "two hundred kills take minutes"]
-fn two_hundred_recorders_that_are_killed_lose_less_than_a_second_each() {
-    kill(200, 4);
-}
-
-fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args([name, &child.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
-}
-
-#[test]
-fn one_recorder_at_a_time_and_a_signal_ends_it_cleanly() {
-    let root = tempfile::tempdir().expect("a folder");
-    let folder = root.path();
-    let first = endless(folder, &[]);
-    wait_until("a recording has begun", || has_begun(folder));
-    let second = endless(folder, &["--append"]).wait_with_output().expect("it ends");
-    let stderr = String::from_utf8_lossy(&second.stderr).into_owned();
-    assert_eq!(second.status.code(), Some(2), "{stderr}");
-    let held = format!("is being written by another program (pid {})", first.id());
-    assert!(stderr.contains(&held), "{stderr}");
-    signal(&first, "-TERM");
-    let output = first.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let names = |folder: &Path| -> Vec<String> {
-        let entries = std::fs::read_dir(folder.join("r")).expect("a recording").flatten();
-        entries.map(|it| it.file_name().to_string_lossy().into_owned()).collect()
-    };
-    assert_eq!(names(folder), ["segment-000000.parquet"], "nothing else is left");
-    // Without --append what stands there is not touched; with it the recording grows.
-    let refused = endless(folder, &[]).wait_with_output().expect("it ends");
-    assert_eq!(refused.status.code(), Some(2));
-    let readings =
-        || StoredRecording::open(&folder.join("r")).expect("readable").outline().readings;
-    let before = readings();
-    let third = endless(folder, &["--append", "--duration", "1s"]).wait_with_output();
-    assert_eq!(third.expect("it ends").status.code(), Some(0));
-    assert!(readings() > before);
-}
-
 #[test]
 fn old_segments_go_and_each_that_stays_can_be_read_alone() {
     let root = tempfile::tempdir().expect("a folder");
@@ -759,24 +634,6 @@ fn what_cannot_be_recorded_or_written_is_said_with_the_remedy() {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("notes.txt/r: creating the folder failed"), "{stderr}");
-}
-
-#[test]
-fn the_real_library_without_a_gpu_ends_with_five() {
-    let root = tempfile::tempdir().expect("a folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_cotenant"))
-        .args(["record", "--duration", "1s", "-o", "r"])
-        .current_dir(root.path())
-        .output()
-        .expect("the program starts");
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    match output.status.code() {
-        Some(0) => eprintln!("skipped: this host has a GPU"),
-        code => assert_eq!(code, Some(5), "{stderr}"),
-    }
-    if stderr.contains("cannot load") {
-        eprintln!("skipped: libnvidia-ml.so.1 is not here, so only its absence was tried");
-    }
 }
 
 #[test]

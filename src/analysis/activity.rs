@@ -30,6 +30,8 @@ pub(crate) struct Activity<'a> {
     pub(crate) stride_s: f64,
     pub(crate) window_s: f64,
     pub(crate) window_is_stated: bool,
+    /// Whether a reading covers the time since the one before.
+    pub(crate) is_since_before: bool,
     /// Step between the values that the source can print, 0 when it is continuous.
     pub(crate) quantum: f64,
 }
@@ -50,10 +52,21 @@ impl<'a> Activity<'a> {
         let quantum = if full > 1.0 && is_whole { 1.0 / full } else { 0.0 };
         let own: Vec<&Source> =
             sources.iter().filter(|it| trace.sources.contains(&it.id)).collect();
-        let stated = stated_window(metric, &own).map(SampleInterval::as_seconds);
-        let window_s = stated.unwrap_or_else(|| usual_window(metric, stride_s));
+        let stated = stated_window(metric, &own);
+        let is_since_before = stated == Some(None);
+        let stated_s = stated.map(|it| it.map_or(stride_s, SampleInterval::as_seconds));
+        let window_s = stated_s.unwrap_or_else(|| usual_window(metric, stride_s));
         let window_is_stated = stated.is_some();
-        Some(Self { metric, series, values, stride_s, window_s, window_is_stated, quantum })
+        Some(Self {
+            metric,
+            series,
+            values,
+            stride_s,
+            window_s,
+            window_is_stated,
+            is_since_before,
+            quantum,
+        })
     }
 
     /// Stretches of even sampling inside the spans, as positions.
@@ -88,9 +101,10 @@ pub(crate) fn full_use(metric: Metric) -> Option<f64> {
     }
 }
 
-fn stated_window(metric: Metric, sources: &[&Source]) -> Option<SampleInterval> {
+/// The window that a source states; `Some(None)` lasts from the sample before.
+fn stated_window(metric: Metric, sources: &[&Source]) -> Option<Option<SampleInterval>> {
     sources.iter().find_map(|it| match it.readings.get(&metric) {
-        Some(Reading::WindowAverage { window }) => *window,
+        Some(Reading::WindowAverage { window }) => Some(*window),
         _ => None,
     })
 }

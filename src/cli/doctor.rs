@@ -9,7 +9,7 @@ use std::path::Path;
 
 pub(crate) fn run(arguments: &DoctorArgs) -> Result<u8, CliError> {
     let library = Library::open(arguments.nvml_library.as_deref());
-    let checks = examine(library.as_ref(), Path::new("/proc"));
+    let checks = examine(library.as_ref(), Path::new("/"));
     let text = match arguments.output {
         DoctorForm::Table => table(&checks),
         DoctorForm::Json => json(&checks)?,

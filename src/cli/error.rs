@@ -96,6 +96,7 @@ impl From<StorageError> for CliError {
             | StorageError::InUse { .. }
             | StorageError::NotARecording { .. } => WRONG_USAGE,
             StorageError::Io { .. }
+            | StorageError::Removed { .. }
             | StorageError::TooNew { .. }
             | StorageError::Damaged { .. } => FAILED,
         };

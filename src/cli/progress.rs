@@ -1,11 +1,17 @@
 //! A progress bar on standard error for work that takes longer than a second.
 
+use crate::cli::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Read;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Lines that wait to be told, at most.
+const MOST_LINES: usize = 256;
+/// How long the last lines may take.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Counts what is read and shows a bar once it takes long.
 pub(crate) struct Counted<R> {
@@ -43,36 +49,77 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// One line that says how something goes that lasts; shown on a terminal only.
+/// What is told while something lasts.
+#[derive(Debug)]
+enum Line {
+    Status(String),
+    Info(String),
+    Warning(String),
+}
+
+/// Tells how something goes that lasts, with one line on a terminal that is replaced.
+///
+/// A standard error that does not drain must not hold the work up, so a thread of its own writes,
+/// and what does not fit into its queue is left out.
 #[derive(Debug)]
 pub(crate) struct Live {
-    bar: ProgressBar,
+    lines: Option<SyncSender<Line>>,
+    has_ended: Receiver<()>,
 }
 
 impl Live {
     pub(crate) fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
-            bar.set_style(style);
-        }
-        Self { bar }
+        let (lines, waiting) = sync_channel(MOST_LINES);
+        let (ended, has_ended) = sync_channel(1);
+        let teller = std::thread::Builder::new().name("teller".to_owned());
+        let lines = teller.spawn(move || tell(&waiting, &ended)).is_ok().then_some(lines);
+        Self { lines, has_ended }
     }
 
-    /// Replaces the line.
+    fn tell(&self, line: Line) {
+        // Nobody reads: the work is worth more than the words.
+        let _ = self.lines.as_ref().map(|it| it.try_send(line));
+    }
+
+    /// Replaces the line on a terminal.
     pub(crate) fn say(&self, text: String) {
-        self.bar.set_message(text);
-        self.bar.tick();
+        self.tell(Line::Status(text));
     }
 
-    /// Takes the line away while something else is printed.
-    pub(crate) fn aside(&self, print: impl FnOnce()) {
-        self.bar.suspend(print);
+    /// Tells something that is no error.
+    pub(crate) fn info(&self, text: String) {
+        self.tell(Line::Info(text));
     }
 
-    /// Takes the line away.
-    pub(crate) fn end(&self) {
-        self.bar.finish_and_clear();
+    /// Tells that something is wrong.
+    pub(crate) fn warning(&self, text: String) {
+        self.tell(Line::Warning(text));
     }
+
+    /// Takes the line away, and waits a moment until everything is told.
+    pub(crate) fn end(&mut self) {
+        self.lines = None;
+        let _ = self.has_ended.recv_timeout(FAREWELL);
+    }
+}
+
+fn tell(waiting: &Receiver<Line>, ended: &SyncSender<()>) {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
+        bar.set_style(style);
+    }
+    for line in waiting {
+        match line {
+            Line::Status(text) => {
+                bar.set_message(text);
+                bar.tick();
+            }
+            Line::Info(text) => bar.suspend(|| output::info(&text)),
+            Line::Warning(text) => bar.suspend(|| output::warning(&text)),
+        }
+    }
+    bar.finish_and_clear();
+    let _ = ended.send(());
 }
 
 /// A spinner for work without a known size, shown once it takes long.

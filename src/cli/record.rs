@@ -1,19 +1,19 @@
 //! `cotenant record`: the GPUs of this host into a recording, until somebody ends it.
 
 use crate::cli::error::CliError;
-use crate::cli::output;
 use crate::cli::progress::Live;
 use crate::cli::record_args::RecordArgs;
 use crate::domain::outline::Device;
 use crate::domain::source::SourceId;
 use crate::domain::units::{MemoryBytes, Seconds};
 use crate::sampler::clock::{Clock, HostClock};
-use crate::sampler::nvml::Library;
+use crate::sampler::nvml::{Library, Unreachable};
 use crate::sampler::services;
-use crate::sampler::source::{GpuHost, Identity};
+use crate::sampler::source::{GpuHost, Identity, Refusal};
 use crate::sampler::{Audience, Notice, OWN_SOURCES, Plan, Status};
+use crate::storage::error::StorageError;
 use crate::storage::{LiveWriter, Mode, Rotation};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,10 +31,11 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
         .map_err(|it| CliError::usage(it.to_string(), it.remedy()))?;
     let is_over = ends_on_signals()?;
     let mode = if arguments.append { Mode::Append } else { Mode::Create };
-    let mut writer = LiveWriter::open(&arguments.output, mode, rotation(arguments))?;
+    let writer = LiveWriter::open(&arguments.output, mode, rotation(arguments));
+    let mut writer = writer.map_err(place_is_taken)?;
     let plan = Plan {
         gpus,
-        unreachable: library.unreachable.iter().map(|it| (it.index, it.refusal)).collect(),
+        unreachable: unreachable(&library, &arguments.gpu),
         interval_us: arguments.interval.as_micros(),
         duration_us: arguments.duration.and_then(|it| i64::try_from(it.as_micros()).ok()),
         budget: arguments.budget,
@@ -43,12 +44,12 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
         host_name: host_name(),
     };
     let place = arguments.output.display();
-    output::info(&format!(
+    let mut screen = Screen { live: Live::new(), is_over };
+    screen.live.info(format!(
         "recording {} every {} into {place}; Ctrl-C ends it",
         counted(plan.gpus.len(), "GPU"),
         Seconds(arguments.interval.as_seconds()),
     ));
-    let mut screen = Screen { live: Live::new(), is_over };
     let clock: Arc<dyn Clock> = Arc::new(HostClock);
     let host: Arc<dyn GpuHost> = Arc::new(library);
     let (sender, events) = services::channel();
@@ -56,25 +57,42 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
     let asking = services::start(targets.numbered_from(first_of_services), sender);
     let outcome =
         crate::sampler::run(&host, &clock, &plan, &mut tenants, &events, &mut writer, &mut screen);
-    screen.live.end();
+    if outcome.is_err() {
+        screen.live.end();
+    }
     let mut status = outcome?;
     asking.stop();
     let last = services::drain(&events, &mut writer)?;
-    last.notices.iter().for_each(|it| output::warning(it));
+    last.notices.into_iter().for_each(|it| screen.live.warning(it));
     status.readings += last.readings;
+    if status.looks == 0 && status.readings == 0 && mode == Mode::Create {
+        screen.live.end();
+        writer.abandon()?;
+        return Err(nothing_seen());
+    }
     let outline = writer.finish()?;
-    output::info(&format!(
+    screen.live.info(format!(
         "wrote {place}: {} readings about {} in {}, {} missed; next: cotenant report {place}",
         outline.readings,
         counted(outline.subjects.len(), "subject"),
         Seconds(status.seconds),
         counted(usize::try_from(status.missed).unwrap_or(usize::MAX), "look"),
     ));
-    if status.looks == 0 {
-        let remedy = "`cotenant doctor` says what is wrong with each GPU";
-        return Err(CliError::no_gpu("no GPU could be looked at", remedy));
-    }
-    Ok(0)
+    screen.live.end();
+    if status.looks == 0 { Err(nothing_seen()) } else { Ok(0) }
+}
+
+fn nothing_seen() -> CliError {
+    let remedy = "`cotenant doctor` says what is wrong with each GPU";
+    CliError::no_gpu("no GPU could be looked at", remedy)
+}
+
+/// GPUs that cannot be opened now, as far as the user asked for them.
+fn unreachable(library: &Library, names: &[String]) -> Vec<(u32, Refusal)> {
+    let is_meant = |it: &&Unreachable| {
+        names.is_empty() || names.iter().any(|name| name.parse() == Ok(it.index))
+    };
+    library.unreachable.iter().filter(is_meant).map(|it| (it.index, it.refusal)).collect()
 }
 
 fn rotation(arguments: &RecordArgs) -> Rotation {
@@ -102,6 +120,9 @@ fn chosen(library: &Library, names: &[String]) -> Result<Vec<Identity>, CliError
         let is_meant = |it: &&Identity| {
             it.gpu.as_str() == name || name.parse().is_ok_and(|index: u32| it.index == index)
         };
+        if library.unreachable.iter().any(|it| name.parse() == Ok(it.index)) {
+            continue;
+        }
         let Some(found) = library.gpus.iter().find(is_meant) else {
             let known: Vec<String> =
                 library.gpus.iter().map(|it| format!("{} ({})", it.index, it.gpu)).collect();
@@ -117,16 +138,44 @@ fn chosen(library: &Library, names: &[String]) -> Result<Vec<Identity>, CliError
     Ok(gpus)
 }
 
+/// Other commands may overwrite what stands there; a recorder may only go on with it.
+fn place_is_taken(error: StorageError) -> CliError {
+    match error {
+        StorageError::Exists { .. } | StorageError::NotARecording { .. } => CliError::usage(
+            error.to_string(),
+            "choose another folder with -o, or go on with a recording that stands there with --append",
+        ),
+        error => error.into(),
+    }
+}
+
 /// A flag that is raised by what ends a program politely.
 fn ends_on_signals() -> Result<Arc<AtomicBool>, CliError> {
     let is_over = Arc::new(AtomicBool::new(false));
+    let deaf = |it: std::io::Error| CliError::failed("cannot listen to signals", &it);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // `nohup` asks that the end of the terminal does not end the program.
+        if signal == SIGHUP && is_ignored(signal) {
+            continue;
+        }
         // The second signal ends the program at once, for whoever cannot wait.
         signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&is_over))
             .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&is_over)))
-            .map_err(|it| CliError::failed("cannot listen to signals", &it))?;
+            .map_err(deaf)?;
     }
+    // A limit on the size of files kills the program unless it listens; then writing fails instead.
+    let is_noted = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGXFSZ, is_noted).map_err(deaf)?;
     Ok(is_over)
+}
+
+/// Whether whoever started the program lets it ignore this signal.
+fn is_ignored(signal: i32) -> bool {
+    let path = Path::new(ROOT).join("proc/self/status");
+    let status = std::fs::read_to_string(path).unwrap_or_default();
+    let mask = status.lines().find_map(|it| it.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|it| u64::from_str_radix(it.trim(), 16).ok()).unwrap_or(0);
+    (mask >> (signal - 1)) & 1 == 1
 }
 
 /// The GPUs as a recording knows them, so that a service can be put on one of them.
@@ -156,10 +205,10 @@ struct Screen {
 
 impl Audience for Screen {
     fn notice(&mut self, notice: &Notice) {
-        self.live.aside(|| match notice.is_warning {
-            true => output::warning(&notice.text),
-            false => output::info(&notice.text),
-        });
+        match notice.is_warning {
+            true => self.live.warning(notice.text.clone()),
+            false => self.live.info(notice.text.clone()),
+        }
     }
 
     fn status(&mut self, status: &Status) {

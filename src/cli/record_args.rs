@@ -68,8 +68,8 @@ pub(crate) struct RotationArgs {
     /// Close a segment after so much data, counted before compression, from 64KB to 256MB
     #[arg(long, value_name = "SIZE", default_value = "4MB", value_parser = size)]
     pub(crate) rotate_size: u64,
-    /// Close a segment after this time
-    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = interval)]
+    /// Close a segment after this time, at least 100ms
+    #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = age)]
     pub(crate) rotate_age: SampleInterval,
     /// Keep so many segments, and remove older ones [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -84,6 +84,13 @@ fn look_interval(text: &str) -> Result<SampleInterval, String> {
             "`{text}` is not from 20ms to 1m; the driver refreshes its numbers every 100 ms at best"
         )
     })
+}
+
+/// How long a segment stays open.
+fn age(text: &str) -> Result<SampleInterval, String> {
+    let age = interval(text)?;
+    let is_long = age.as_micros() >= 100_000;
+    is_long.then_some(age).ok_or_else(|| format!("`{text}` is shorter than 100ms"))
 }
 
 /// A share of time, typed as percent.

@@ -55,8 +55,10 @@ impl RecordServicesArgs {
     pub(crate) fn resolver(&self, root: &Path) -> Result<Resolver, CliError> {
         let rules = match &self.tenants {
             Some(path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|it| CliError::file(path, "reading", &it))?;
+                let text = std::fs::read_to_string(path).map_err(|it| {
+                    let problem = format!("{}: cannot be read: {it}", path.display());
+                    CliError::usage(problem, "give --tenants a file of TOML")
+                })?;
                 Rules::from_toml(&text).map_err(|it| {
                     CliError::usage(format!("{}: {it}", path.display()), it.remedy())
                 })?

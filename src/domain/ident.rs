@@ -67,6 +67,14 @@ pub struct ProcessKey {
 pub struct TenantId(String);
 
 impl TenantId {
+    /// Name under which processes stand of which nothing says whose they are.
+    pub const UNATTRIBUTED: &'static str = "unattributed";
+
+    /// Whether it stands for nobody in particular.
+    pub fn is_unattributed(&self) -> bool {
+        self.0 == Self::UNATTRIBUTED
+    }
+
     /// The tenant of this name.
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())

@@ -141,14 +141,18 @@ impl Outline {
                 format!("{} instance {}{kind}", gpu_label(&instance.gpu), instance.gpu_instance)
             }
             Subject::Process { gpu, process } => {
-                let name = self
-                    .processes
-                    .iter()
-                    .find(|it| it.gpu == *gpu && it.process == *process)
-                    .and_then(|it| it.name.as_deref());
-                match name {
+                let is_it = |it: &&Process| it.gpu == *gpu && it.process == *process;
+                let known = self.processes.iter().find(is_it);
+                let name = known.and_then(|it| it.name.as_deref());
+                let label = match name {
                     Some(name) => format!("{name} (pid {})", process.pid),
                     None => format!("pid {}", process.pid),
+                };
+                // Many processes of many tenants are called python3.
+                let tenant = known.and_then(|it| it.tenant.as_ref());
+                match tenant.filter(|it| Some(it.as_str()) != name && !it.is_unattributed()) {
+                    Some(tenant) => format!("{tenant}: {label}"),
+                    None => label,
                 }
             }
             Subject::Tenant { tenant, .. } => tenant.to_string(),

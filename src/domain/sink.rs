@@ -59,7 +59,9 @@ pub trait Sink {
     fn fact(&mut self, fact: Fact) -> Result<(), SinkError>;
 
     /// Makes what was taken so far safe from a crash, where the sink can.
-    fn checkpoint(&mut self) -> Result<(), SinkError> {
+    ///
+    /// `_now_us` is the recorder's own clock, microseconds from any start; it never jumps.
+    fn checkpoint(&mut self, _now_us: i64) -> Result<(), SinkError> {
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ pub struct SourceId(pub u16);
 pub struct Source {
     /// Number by which rows name this source.
     pub id: SourceId,
-    /// Id of the importer or of its preset, or `sampler`, or `scenario`.
+    /// Id of the importer or of its preset, or `sampler`, `scrape`, `tail` or `scenario`.
     pub format: String,
     /// Tool that wrote the data, for example `nvidia-smi` or `dcgm-exporter`.
     pub tool: String,
@@ -32,6 +32,16 @@ pub struct Source {
     pub clock: String,
     /// What one reading of a field stands for, where it differs from the metric's own rule.
     pub readings: BTreeMap<Metric, Reading>,
+}
+
+/// Formats whose stamps a recorder makes itself, on the clock of its host.
+const STAMPED_BY_RECORDER: [&str; 2] = ["sampler", "scrape"];
+
+impl Source {
+    /// Whether its stamps are of the clock of the host that recorded it, and so agree with each other.
+    pub fn is_stamped_by_recorder(&self) -> bool {
+        STAMPED_BY_RECORDER.contains(&self.format.as_str())
+    }
 }
 
 /// What one reading stands for.

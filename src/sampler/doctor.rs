@@ -1,7 +1,8 @@
 //! What can be recorded on this host, what not, and the fix for each.
 
 use crate::sampler::nvml::{Library, OpenError};
-use crate::sampler::source::{GpuHost, GpuSource, Identity, LISTS, Part, Refusal};
+use crate::sampler::source::{GpuHost, GpuSource, Identity, LISTS, Part, Question, Refusal};
+use crate::sampler::tenants::{Host, view_of};
 use std::path::Path;
 
 /// How a check ended.
@@ -33,6 +34,7 @@ pub const CHECKS: &[&str] = &[
     "library",
     "driver-version",
     "devices",
+    "device-memory",
     "process-list",
     "process-utilisation",
     "performance-counters",
@@ -40,11 +42,10 @@ pub const CHECKS: &[&str] = &[
     "mig",
     "mps",
     "pid-namespace",
+    "tenant-names",
     "persistence",
 ];
 
-/// The id that the kernel gives the first PID namespace.
-const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 /// Name of the MPS daemon, as long as the kernel keeps it.
 const MPS: &str = "nvidia-cuda-mps";
 
@@ -52,8 +53,11 @@ fn check(id: &'static str, verdict: Verdict, finding: impl Into<String>, fix: &s
     Check { id, verdict, finding: finding.into(), fix: fix.to_owned() }
 }
 
-/// Runs every check; those that need a driver are left out where there is none.
-pub fn examine(library: Result<&Library, &OpenError>, proc: &Path) -> Vec<Check> {
+/// Runs every check on the host whose root is this folder; those that need a driver are left out
+/// where there is none.
+pub fn examine(library: Result<&Library, &OpenError>, root: &Path) -> Vec<Check> {
+    let proc = &root.join("proc");
+    let host = Host::new(root);
     let mut checks = Vec::new();
     match library {
         Err(error) => {
@@ -68,7 +72,8 @@ pub fn examine(library: Result<&Library, &OpenError>, proc: &Path) -> Vec<Check>
     }
     checks.push(profiling_rights(proc));
     checks.push(mps(proc));
-    checks.push(pid_namespace(proc));
+    checks.push(pid_namespace(&host));
+    checks.push(tenant_names(&host));
     checks.sort_by_key(|it| CHECKS.iter().position(|id| *id == it.id));
     checks
 }
@@ -112,6 +117,7 @@ fn examine_gpus(library: &Library, checks: &mut Vec<Check>) {
     if sources.is_empty() {
         return;
     }
+    checks.push(of_all("device-memory", &mut sources, has_memory));
     checks.push(of_all("process-list", &mut sources, |it| {
         LISTS.iter().try_for_each(|list| it.processes(*list, &mut Vec::new()))
     }));
@@ -212,21 +218,41 @@ fn mps(proc: &Path) -> Check {
     }
 }
 
-fn pid_namespace(proc: &Path) -> Check {
+fn pid_namespace(host: &Host) -> Check {
     let id = "pid-namespace";
-    let own = std::fs::read_link(proc.join("self/ns/pid"));
-    match own.map(|it| it.to_string_lossy().into_owned()) {
-        Ok(it) if it == FIRST_PID_NAMESPACE => {
-            check(id, Verdict::Ok, "processes of the whole host are seen", "")
-        }
-        Ok(_) => check(
+    match view_of(host).blind_spot() {
+        None => check(id, Verdict::Ok, "processes of the whole host are seen", ""),
+        Some(it) => check(id, Verdict::Warn, it.detail, &it.remedy),
+    }
+}
+
+/// Whether pods get their names; where there is no kubelet none are needed.
+fn tenant_names(host: &Host) -> Check {
+    let id = "tenant-names";
+    let own = host.text("proc/self/cgroup").unwrap_or_default();
+    let has_kubelet = own.contains("kubepods") || !host.names_in("var/lib/kubelet").is_empty();
+    let has_names = !host.names_in("var/log/pods").is_empty();
+    match (has_kubelet, has_names) {
+        (true, false) => check(
             id,
             Verdict::Warn,
-            "this is not the host's PID namespace: processes of others may be missing or nameless",
-            "run on the host, or with `hostPID: true`",
+            "this is a node of Kubernetes, and /var/log/pods does not show the names of pods: they are called by their uid",
+            "mount the host's /var/log/pods and /var/log/containers, or name pods in the file of --tenants",
         ),
-        Err(_) => check(id, Verdict::Warn, "the PID namespace cannot be read", ""),
+        (true, true) => check(id, Verdict::Ok, "pods are called by their names", ""),
+        (false, _) => {
+            check(id, Verdict::Ok, "units, users and containers are called by theirs", "")
+        }
     }
+}
+
+/// Whether the device says how much of its memory is in use.
+fn has_memory(source: &mut dyn GpuSource) -> Result<(), Refusal> {
+    let mut replies = Vec::new();
+    source.ask(Question::MemoryUsed, &mut replies)?;
+    let counts = replies.into_iter().map(|it| it.count);
+    let known = counts.map(|it| it?.value().ok_or(Refusal::NotSupported));
+    known.reduce(Result::or).unwrap_or(Err(Refusal::NotSupported)).map(|_| ())
 }
 
 #[cfg(test)]
@@ -235,17 +261,19 @@ mod tests {
 
     #[test]
     fn without_a_driver_the_host_is_examined_all_the_same() {
-        let proc = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(proc.path().join("driver/nvidia")).unwrap();
-        std::fs::create_dir_all(proc.path().join("self/ns")).unwrap();
-        std::fs::create_dir_all(proc.path().join("77")).unwrap();
-        let write = |name: &str, text: &str| std::fs::write(proc.path().join(name), text).unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let proc = root.path().join("proc");
+        std::fs::create_dir_all(proc.join("driver/nvidia")).unwrap();
+        std::fs::create_dir_all(proc.join("self/ns")).unwrap();
+        std::fs::create_dir_all(proc.join("77")).unwrap();
+        let write = |name: &str, text: &str| std::fs::write(proc.join(name), text).unwrap();
         write("driver/nvidia/params", "Foo: 1\nRmProfilingAdminOnly: 1\n");
         write("self/status", "Name:\tx\nUid:\t1000\t1000\t1000\t1000\n");
+        write("self/cgroup", "0::/kubepods.slice/pod7\n");
         write("77/comm", "nvidia-cuda-mps\n");
-        std::os::unix::fs::symlink("pid:[1]", proc.path().join("self/ns/pid")).unwrap();
+        std::os::unix::fs::symlink("pid:[1]", proc.join("self/ns/pid")).unwrap();
         let error = OpenError::Silent { path: "x".to_owned() };
-        let checks = examine(Err(&error), proc.path());
+        let checks = examine(Err(&error), root.path());
         let found: Vec<(&str, Verdict)> = checks.iter().map(|it| (it.id, it.verdict)).collect();
         let warn = Verdict::Warn;
         assert_eq!(
@@ -254,7 +282,8 @@ mod tests {
                 ("library", Verdict::Fail),
                 ("profiling-rights", warn),
                 ("mps", warn),
-                ("pid-namespace", warn)
+                ("pid-namespace", warn),
+                ("tenant-names", warn),
             ]
         );
         assert!(checks.iter().all(|it| CHECKS.contains(&it.id)));

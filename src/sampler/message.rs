@@ -45,6 +45,11 @@ pub(crate) fn sources(first: SourceId, interval_us: u64, counters_us: u64) -> Ve
                 let average = Reading::WindowAverage { window: None };
                 BTreeMap::from([(Metric::SmActive, average), (Metric::DramActive, average)])
             }
+            Origin::Ring => {
+                let average = Reading::WindowAverage { window: None };
+                let both = [Metric::GpuUtilization, Metric::MemoryUtilization];
+                both.map(|it| (it, average)).into()
+            }
             _ => BTreeMap::new(),
         };
         Source {

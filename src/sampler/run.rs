@@ -13,9 +13,11 @@ use crate::sampler::message::{Message, Notice, Origin, blind, sources};
 use crate::sampler::plan::{Audience, Plan, Status};
 use crate::sampler::pulse::Pulse;
 use crate::sampler::services::{self, Event};
-use crate::sampler::source::{GpuHost, Identity, Refusal};
+use crate::sampler::source::{GpuHost, GpuSource, Identity, Refusal};
 use crate::sampler::tenants::Tenants;
-use crate::sampler::watch::{HANG_US, Shared, Watch, label};
+use crate::sampler::watch::{
+    FIRST_RETRY_US, HANG_US, LONGEST_RETRY_US, LOOK_UP_US, Shared, Watch, label,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -78,11 +80,7 @@ pub fn run(
     for source in sources(plan.first_source, plan.interval_us, counters_us) {
         sink.fact(Fact::Source(source))?;
     }
-    for (index, refusal) in &plan.unreachable {
-        let identity = Identity::unknown(*index);
-        tell_closed(&sender, &identity, *refusal);
-    }
-    let crew = Crew::new(&shared, plan.gpus.len());
+    let crew = Crew::new(&shared, plan.gpus.len() + plan.unreachable.len());
     let threads = start(&shared, &crew, plan, &sender);
     crew.relieve();
     drop(sender);
@@ -116,7 +114,8 @@ fn start(
 ) -> Vec<Thread> {
     let start_us = shared.clock.now().monotonic_us;
     let mut threads = Vec::new();
-    for (place, identity) in plan.gpus.iter().enumerate() {
+    let unreachable = plan.unreachable.iter().map(|it| Identity::unknown(it.0));
+    for (place, identity) in plan.gpus.iter().cloned().chain(unreachable).enumerate() {
         let pulse = Arc::new(Pulse::new());
         let thread = Thread {
             identity: identity.clone(),
@@ -124,18 +123,11 @@ fn start(
             is_ended: false,
             hangs: None,
         };
-        let (shared, sender, identity) = (Arc::clone(shared), sender.clone(), identity.clone());
-        let crew = Arc::clone(crew);
+        let (shared, sender, crew) = (Arc::clone(shared), sender.clone(), Arc::clone(crew));
         let work = move || {
-            pulse.enter_function("nvmlDeviceGetHandleByUUID", shared.clock.now().monotonic_us);
-            let source = shared.host.open(&identity);
-            pulse.leave();
-            match source {
-                Ok(source) => {
-                    let watch = Watch::new(&shared, sender.clone(), &pulse, source, start_us);
-                    Box::new(watch).run(&crew, place);
-                }
-                Err(refusal) => tell_closed(&sender, &identity, refusal),
+            if let Some(source) = opened(&shared, &sender, &pulse, &identity) {
+                let watch = Watch::new(&shared, sender.clone(), &pulse, source, start_us);
+                Box::new(watch).run(&crew, place);
             }
             let _ = sender.send(Message::Ended(place));
         };
@@ -146,10 +138,38 @@ fn start(
     threads
 }
 
+/// A GPU that is opened, sooner or later; `None` when the recording is over before.
+fn opened(
+    shared: &Shared,
+    sender: &SyncSender<Message>,
+    pulse: &Pulse,
+    identity: &Identity,
+) -> Option<Box<dyn GpuSource>> {
+    let mut wait_us = FIRST_RETRY_US;
+    loop {
+        pulse.enter_function("nvmlDeviceGetHandleByUUID", shared.clock.now().monotonic_us);
+        let source = shared.host.open(identity);
+        pulse.leave();
+        match source {
+            Ok(source) => return Some(source),
+            Err(refusal) if wait_us == FIRST_RETRY_US => tell_closed(sender, identity, refusal),
+            Err(_) => {}
+        }
+        let next_us = shared.clock.now().monotonic_us + wait_us;
+        while shared.clock.now().monotonic_us < next_us {
+            if shared.is_over.load(Ordering::Acquire) {
+                return None;
+            }
+            shared.clock.sleep_until(shared.clock.now().monotonic_us + LOOK_UP_US);
+        }
+        wait_us = (2 * wait_us).min(LONGEST_RETRY_US);
+    }
+}
+
 fn tell_closed(sender: &SyncSender<Message>, identity: &Identity, refusal: Refusal) {
     let detail = format!("{}: cannot be opened: {refusal}", label(identity));
     let subject = Subject::device(&identity.gpu);
-    let _ = sender.send(Notice::warning(detail.clone()));
+    let _ = sender.send(Notice::warning(format!("{detail}; it is looked for")));
     let kind = BlindSpotKind::NotReported;
     let _ = sender.send(blind(kind, subject, None, None, detail, refusal.remedy()));
 }
@@ -184,7 +204,7 @@ impl Recorder<'_> {
             self.look_after(now);
             if now.monotonic_us - self.checkpoint_us >= CHECKPOINT_US {
                 self.checkpoint_us = now.monotonic_us;
-                self.sink.checkpoint()?;
+                self.sink.checkpoint(now.monotonic_us)?;
             }
             if now.monotonic_us - self.told.0 >= STATUS_US {
                 self.tell_status(now)?;
@@ -202,7 +222,7 @@ impl Recorder<'_> {
         self.close_hanging()?;
         let now = self.shared.clock.now();
         self.status.seconds = seconds(now.monotonic_us - self.began.monotonic_us);
-        self.sink.checkpoint()?;
+        self.sink.checkpoint(now.monotonic_us)?;
         Ok(self.status)
     }
 
@@ -305,7 +325,7 @@ impl Recorder<'_> {
             let Some((since, function)) = thread.hangs else { continue };
             let detail = format!("{}: {function} hung to the end", label(&thread.identity));
             let subject = Subject::device(&thread.identity.gpu);
-            let span = TimeSpan::new(since.stamp(), now.stamp());
+            let span = Some(TimeSpan::covering(since.stamp(), now.stamp()));
             let remedy = "see what `dmesg` says about the GPU";
             let message = blind(BlindSpotKind::Gap, subject, None, span, detail, remedy);
             if let Message::Fact(fact) = message {

@@ -1,6 +1,6 @@
 //! Which clock the driver stamps with; it does not say, and it differs between drivers.
 
-use crate::sampler::clock::Moment;
+use crate::sampler::clock::{Jump, Moment};
 
 /// A fresh stamp is at most this far from now, microseconds: a ring holds ten seconds.
 const NEAR_US: i64 = 15_000_000;
@@ -14,6 +14,8 @@ pub(crate) enum StampClock {
     Monotonic,
     /// Since the start of the host, sleep included.
     Boottime,
+    /// The wall clock as it would go had it never jumped: the driver's did not follow.
+    Unset,
     /// None of these; the newest stamp was taken for now.
     Unknown,
 }
@@ -24,15 +26,8 @@ impl StampClock {
             Self::Realtime => "the wall clock",
             Self::Monotonic => "CLOCK_MONOTONIC",
             Self::Boottime => "CLOCK_BOOTTIME",
+            Self::Unset => "a wall clock that did not jump along",
             Self::Unknown => "an unknown clock",
-        }
-    }
-
-    fn shows(self, now: Moment) -> i64 {
-        match self {
-            Self::Realtime | Self::Unknown => now.realtime_us,
-            Self::Monotonic => now.monotonic_us,
-            Self::Boottime => now.boottime_us,
         }
     }
 }
@@ -43,6 +38,10 @@ pub(crate) struct Stamps {
     clock: Option<StampClock>,
     /// What is added to stamps of an unknown clock.
     shift_us: i64,
+    /// How far the wall clock has jumped in all.
+    jumped_us: i64,
+    /// The last moment before the wall clock was set.
+    before: Option<Moment>,
 }
 
 impl Stamps {
@@ -53,8 +52,9 @@ impl Stamps {
         if self.clock.is_some() && is_near(self.real(newest_us, now)) {
             return None;
         }
-        let distance = |it: &StampClock| it.shows(now).saturating_sub(newest).abs();
-        let known = [StampClock::Realtime, StampClock::Monotonic, StampClock::Boottime];
+        let distance = |it: &StampClock| self.shows(*it, now).saturating_sub(newest).abs();
+        let known =
+            [StampClock::Realtime, StampClock::Monotonic, StampClock::Boottime, StampClock::Unset];
         let nearest = known.into_iter().min_by_key(distance);
         let found = nearest.filter(|it| distance(it) <= NEAR_US).unwrap_or(StampClock::Unknown);
         if found == StampClock::Unknown {
@@ -65,9 +65,24 @@ impl Stamps {
         is_new.then_some(found)
     }
 
-    /// Looks for the clock anew with the next stamp.
-    pub(crate) fn forget(&mut self) {
-        self.clock = None;
+    /// After the wall clock jumped. `true`: which clock the driver follows now shows only in
+    /// samples that it takes from here on.
+    pub(crate) fn jumped(&mut self, jump: Jump, before: Moment, now: Moment) -> bool {
+        let passed_us = now.monotonic_us - before.monotonic_us;
+        let by_us = now.realtime_us - before.realtime_us - passed_us;
+        self.jumped_us += by_us;
+        self.before = Some(before);
+        match (jump, self.clock) {
+            (Jump::Stepped(_), Some(StampClock::Monotonic | StampClock::Boottime)) => false,
+            (Jump::Stepped(_), Some(StampClock::Unknown)) => {
+                self.shift_us += by_us;
+                false
+            }
+            _ => {
+                self.clock = None;
+                true
+            }
+        }
     }
 
     /// The clock, once it is known.
@@ -81,7 +96,21 @@ impl Stamps {
         match self.clock {
             None | Some(StampClock::Realtime) => stamp,
             Some(StampClock::Unknown) => stamp.saturating_add(self.shift_us),
-            Some(clock) => stamp.saturating_add(now.realtime_us - clock.shows(now)),
+            Some(clock) => {
+                // A sample from before a jump belongs to the wall clock as it went then.
+                let earlier = self.before.filter(|it| stamp <= self.shows(clock, *it));
+                let then = earlier.unwrap_or(now);
+                stamp.saturating_add(then.realtime_us - self.shows(clock, then))
+            }
+        }
+    }
+
+    fn shows(&self, clock: StampClock, now: Moment) -> i64 {
+        match clock {
+            StampClock::Realtime | StampClock::Unknown => now.realtime_us,
+            StampClock::Monotonic => now.monotonic_us,
+            StampClock::Boottime => now.boottime_us,
+            StampClock::Unset => now.realtime_us - self.jumped_us,
         }
     }
 }
@@ -124,7 +153,35 @@ mod tests {
             realtime_us: same.realtime_us + hour,
             ..same
         };
-        stamps.forget();
+        assert!(stamps.jumped(Jump::Suspended(hour), same, later));
         assert_eq!(stamps.settle(5_000_000_000 + hour as u64, later), Some(StampClock::Boottime));
+    }
+
+    #[test]
+    fn a_wall_clock_that_was_set_is_told_from_one_that_the_driver_kept() {
+        for by_us in [-3_600_000_000, -3_000_000, 3_000_000, 3_600_000_000] {
+            let later = Moment { realtime_us: NOW.realtime_us + by_us, ..NOW };
+            for (newest, clock) in [
+                (later.realtime_us - 100, StampClock::Realtime),
+                (NOW.realtime_us - 100, StampClock::Unset),
+            ] {
+                let mut stamps = Stamps::default();
+                stamps.settle(u64::try_from(NOW.realtime_us - 200).unwrap(), NOW);
+                assert!(stamps.jumped(Jump::Stepped(by_us), NOW, later));
+                let newest = u64::try_from(newest).unwrap();
+                assert_eq!(stamps.settle(newest, later), Some(clock), "{by_us}");
+                assert_eq!(later.realtime_us - stamps.real(newest, later), 100);
+            }
+        }
+    }
+
+    #[test]
+    fn a_sample_from_before_a_jump_keeps_the_time_of_then() {
+        let later = Moment { realtime_us: NOW.realtime_us - 3_600_000_000, ..NOW };
+        let mut stamps = Stamps::default();
+        stamps.settle(5_000_000_000 - 200, NOW);
+        assert!(!stamps.jumped(Jump::Stepped(-3_600_000_000), NOW, later), "the clock is known");
+        assert_eq!(NOW.realtime_us - stamps.real(5_000_000_000 - 100, later), 100);
+        assert_eq!(stamps.real(5_000_000_000 + 100, later) - later.realtime_us, 100);
     }
 }

@@ -21,6 +21,12 @@ pub enum StorageError {
         /// The place.
         path: PathBuf,
     },
+    /// The recording was removed or moved while it was written.
+    #[error("{path}: was removed or moved while the recording was written")]
+    Removed {
+        /// What is gone.
+        path: PathBuf,
+    },
     /// Somebody else writes to the recording.
     #[error("{path}: is being written by another program (pid {pid})")]
     InUse {
@@ -66,6 +72,12 @@ impl StorageError {
             }
             Self::Io { source, .. } if source.kind() == std::io::ErrorKind::QuotaExceeded => {
                 "raise the quota, or bound the recording with --rotate-size and --keep; what was recorded so far stays readable"
+            }
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::FileTooLarge => {
+                "raise the limit on the size of a file (`ulimit -f`), or keep segments below it with --rotate-size; what was recorded so far stays readable"
+            }
+            Self::Removed { .. } => {
+                "what was recorded there went with it; record again, and leave the folder in its place meanwhile"
             }
             Self::Io { .. } => "check the path, its permissions and the free space",
             Self::Exists { .. } => "choose another name with -o, or overwrite it with --force",

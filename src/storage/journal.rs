@@ -13,8 +13,9 @@ use crate::storage::error::StorageError;
 use crate::storage::rows::Rows;
 use crate::storage::segment::{self, Effort};
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Begins every journal; the number is its version.
@@ -45,6 +46,8 @@ pub(crate) fn number_of(path: &Path) -> Option<usize> {
 pub(crate) struct Journal {
     path: PathBuf,
     file: File,
+    /// Device and number of the file, which another file at its place does not share.
+    identity: (u64, u64),
     /// What waits for the next checkpoint, behind room for its head.
     frame: Vec<u8>,
     subjects: BTreeMap<Subject, u32>,
@@ -63,10 +66,15 @@ impl Journal {
             move |source| StorageError::Io { path, doing, source }
         };
         let mut file = File::create(&path).map_err(io("creating"))?;
-        file.write_all(MAGIC).map_err(io("writing"))?;
+        file.write_all(MAGIC)
+            // A recording that could not begin leaves nothing that the next would have to go on with.
+            .inspect_err(|_| drop(std::fs::remove_file(&path)))
+            .map_err(io("writing"))?;
+        let identity = identity(&file.metadata().map_err(io("opening"))?);
         Ok(Self {
             path,
             file,
+            identity,
             frame: vec![0; FRAME_HEAD],
             subjects: BTreeMap::new(),
             metrics: Vec::new(),
@@ -115,6 +123,19 @@ impl Journal {
             self.frame.extend_from_slice(&value.to_le_bytes());
         }
         Ok(())
+    }
+
+    /// Makes sure that the file stands where readers look for it.
+    ///
+    /// Errors: it was removed, moved or replaced, and what is written to it is lost.
+    pub(crate) fn is_in_place(&self) -> Result<(), StorageError> {
+        match std::fs::metadata(&self.path) {
+            Ok(it) if identity(&it) == self.identity => Ok(()),
+            Err(source) if !is_absence(&source) => {
+                Err(StorageError::Io { path: self.path.clone(), doing: "looking for", source })
+            }
+            _ => Err(StorageError::Removed { path: self.path.clone() }),
+        }
     }
 
     /// Writes what was added; `is_lasting` waits until it is on the disk.
@@ -172,6 +193,14 @@ impl Journal {
         self.frame.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         self.frame.extend_from_slice(bytes);
     }
+}
+
+fn identity(file: &Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
+}
+
+fn is_absence(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
 /// Removes a journal.

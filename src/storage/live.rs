@@ -10,6 +10,7 @@ use crate::storage::error::StorageError;
 use crate::storage::journal::{self, Journal, fold_journals};
 use crate::storage::lock::Lock;
 use crate::storage::reader::StoredRecording;
+use crate::storage::replacement::segments_only;
 use crate::storage::segment::{self, Effort};
 use crate::storage::writer::{Mode, sink_error};
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ const LASTING: u32 = 3;
 pub struct Rotation {
     /// Bytes before compression.
     pub bytes: u64,
-    /// From its first to its last row, microseconds.
+    /// Time that a segment stays open, microseconds.
     pub age_us: i64,
     /// Older segments are removed; `None` keeps all.
     pub keep: Option<usize>,
@@ -42,8 +43,11 @@ pub struct LiveWriter {
     rotation: Rotation,
     /// What every segment says again, so that each can be read alone.
     standing: Outline,
-    first: Option<Timestamp>,
-    latest: Timestamp,
+    has_rows: bool,
+    /// Whether something was said that is not true throughout.
+    has_news: bool,
+    /// When the segment was first seen to have rows, by the recorder's clock.
+    began_us: Option<i64>,
     checkpoints: u32,
     _lock: Lock,
 }
@@ -52,13 +56,14 @@ impl LiveWriter {
     /// Begins a recording in `folder`, or goes on with the one that stands there.
     ///
     /// Journals that a crash left behind become segments first.
-    /// Errors: the place is taken, somebody else writes there, or nothing can be written.
+    /// Errors: the place is taken or holds something else, somebody else writes there, or nothing can be written.
     pub fn open(folder: &Path, mode: Mode, rotation: Rotation) -> Result<Self, StorageError> {
-        let is_there = folder.exists() && !is_empty(folder);
-        match mode {
-            Mode::Append => {}
-            _ if is_there => return Err(StorageError::Exists { path: folder.to_owned() }),
-            _ => {}
+        let is_taken = match mode {
+            Mode::Append => folder.exists() && !folder.is_dir(),
+            _ => folder.exists() && !is_empty(folder),
+        };
+        if is_taken {
+            return Err(StorageError::Exists { path: folder.to_owned() });
         }
         std::fs::create_dir_all(folder).map_err(|source| StorageError::Io {
             path: folder.to_owned(),
@@ -71,7 +76,10 @@ impl LiveWriter {
                 let present = StoredRecording::open(folder)?;
                 (present.next_segment_number(), present.outline().clone())
             }
-            false => (0, Outline::default()),
+            false => {
+                segments_only(folder)?;
+                (0, Outline::default())
+            }
         };
         Ok(Self {
             folder: folder.to_owned(),
@@ -80,8 +88,9 @@ impl LiveWriter {
             written,
             rotation,
             standing: Outline::default(),
-            first: None,
-            latest: Timestamp::default(),
+            has_rows: false,
+            has_news: false,
+            began_us: None,
             checkpoints: 0,
             _lock: lock,
         })
@@ -95,11 +104,27 @@ impl LiveWriter {
 
     /// Writes the rest and returns what the recording holds.
     pub fn finish(mut self) -> Result<Outline, StorageError> {
+        self.journal.is_in_place()?;
         self.journal.checkpoint(false)?;
-        self.write_segment()?;
-        self.prune_folder()?;
+        // A last segment that says nothing new is none, and one without rows pushes out no other.
+        if self.has_rows || self.has_news || self.number == 0 {
+            let has_rows = !self.write_segment()?.is_empty();
+            if has_rows {
+                self.prune_folder()?;
+            }
+        }
         self.journal.remove()?;
         Ok(self.written)
+    }
+
+    /// Leaves the place as it was found, after nothing could be recorded.
+    pub fn abandon(self) -> Result<(), StorageError> {
+        self.journal.remove()?;
+        let folder = self.folder;
+        drop(self._lock);
+        // Only an empty folder goes; one that was there before may as well.
+        let _ = std::fs::remove_dir(folder);
+        Ok(())
     }
 
     /// Makes a segment of the journal; returns who has rows in it.
@@ -120,7 +145,9 @@ impl LiveWriter {
         let present = self.write_segment()?;
         let next = Journal::begin(&self.folder, self.number)?;
         std::mem::replace(&mut self.journal, next).remove()?;
-        self.first = None;
+        self.has_rows = false;
+        self.has_news = false;
+        self.began_us = None;
         self.standing.processes.retain(|it| {
             let subject = Subject::Process { gpu: it.gpu.clone(), process: it.process };
             present.contains(&subject)
@@ -149,11 +176,14 @@ impl LiveWriter {
     }
 
     /// Whether the segment is large or old enough; one without rows never is.
-    fn is_due(&self) -> bool {
-        self.first.is_some_and(|first| {
-            self.journal.bytes() >= self.rotation.bytes
-                || self.latest.micros_since(first) >= self.rotation.age_us
-        })
+    ///
+    /// Its age is by the recorder's own clock: what tenants write may be stamped with any time.
+    fn is_due(&mut self, now_us: i64) -> bool {
+        if !self.has_rows {
+            return false;
+        }
+        let began_us = *self.began_us.get_or_insert(now_us);
+        self.journal.bytes() >= self.rotation.bytes || now_us - began_us >= self.rotation.age_us
     }
 }
 
@@ -165,24 +195,25 @@ impl Sink for LiveWriter {
         source: SourceId,
         readings: &[(Metric, f64)],
     ) -> Result<(), SinkError> {
-        self.first = self.first.or(Some(at));
-        self.latest = self.latest.max(at);
+        self.has_rows = true;
         self.journal.row(at, subject, source, readings).map_err(|it| sink_error(&it))
     }
 
     fn fact(&mut self, fact: Fact) -> Result<(), SinkError> {
         self.journal.fact(&fact).map_err(|it| sink_error(&it))?;
-        if is_standing(&fact) {
-            self.standing.learn(fact);
+        match is_standing(&fact) {
+            true => self.standing.learn(fact),
+            false => self.has_news = true,
         }
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<(), SinkError> {
+    fn checkpoint(&mut self, now_us: i64) -> Result<(), SinkError> {
         self.checkpoints = self.checkpoints.wrapping_add(1);
         let is_lasting = self.checkpoints.is_multiple_of(LASTING);
+        self.journal.is_in_place().map_err(|it| sink_error(&it))?;
         self.journal.checkpoint(is_lasting).map_err(|it| sink_error(&it))?;
-        if self.is_due() {
+        if self.is_due(now_us) {
             self.rotate().map_err(|it| sink_error(&it))?;
         }
         Ok(())
@@ -210,4 +241,35 @@ fn facts(outline: &Outline) -> Vec<Fact> {
 
 fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).is_ok_and(|mut it| it.next().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ident::TenantId;
+
+    #[test]
+    fn a_tenant_with_a_clock_of_its_own_does_not_close_segments() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("r");
+        let rotation = Rotation { bytes: 1 << 20, age_us: 10_000_000, keep: Some(1) };
+        let mut writer = LiveWriter::open(&folder, Mode::Create, rotation).unwrap();
+        let subject = Subject::Tenant { gpu: None, tenant: TenantId::new("chat") };
+        let row = |writer: &mut LiveWriter, at_s: i64, now_us: i64| {
+            let at = Timestamp::from_micros(at_s * 1_000_000);
+            writer.row(at, &subject, SourceId(1), &[(Metric::Throughput, 1.0)]).unwrap();
+            writer.checkpoint(now_us).unwrap();
+        };
+        for (second, at_s) in [1_700_000_000, 4_102_444_800, 1_700_000_002].into_iter().enumerate()
+        {
+            row(&mut writer, at_s, second as i64 * 1_000_000);
+        }
+        assert_eq!(writer.number, 0, "three seconds are no ten");
+        row(&mut writer, 1_700_000_003, 11_000_000);
+        assert_eq!(writer.number, 1);
+        let outline = writer.finish().unwrap();
+        assert_eq!(outline.readings, 4);
+        let kept = StoredRecording::open(&folder).unwrap();
+        assert_eq!(kept.outline().readings, 4, "a segment without rows pushes nothing out");
+    }
 }

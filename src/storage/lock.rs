@@ -13,7 +13,7 @@ pub(crate) const LOCK: &str = "writer.lock";
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -39,17 +39,14 @@ impl Lock {
                 answer => answer.map_err(|it| io("locking")(it.into()))?,
             }
             // The one before may have removed the file between our opening and locking it.
-            let is_same = std::fs::metadata(&path).ok().zip(file.metadata().ok()).is_some_and(
-                |(there, ours)| (there.dev(), there.ino()) == (ours.dev(), ours.ino()),
-            );
-            if is_same {
+            if stands_at(&file, &path) {
                 let pid = std::process::id().to_string();
                 let written = file
                     .set_len(0)
                     .and_then(|()| file.seek(SeekFrom::Start(0)))
                     .and_then(|_| file.write_all(pid.as_bytes()));
-                written.map_err(io("writing"))?;
-                return Ok(Self { path, _file: file });
+                let lock = Self { path, file };
+                return written.map(|()| lock).map_err(io("writing"));
             }
         }
     }
@@ -57,6 +54,15 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        // Where the folder was removed meanwhile, another writer's lock may stand in its place.
+        if stands_at(&self.file, &self.path) {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
+}
+
+/// Whether this is still the file of that name.
+fn stands_at(file: &File, path: &Path) -> bool {
+    let both = std::fs::metadata(path).ok().zip(file.metadata().ok());
+    both.is_some_and(|(there, ours)| (there.dev(), there.ino()) == (ours.dev(), ours.ino()))
 }

@@ -71,10 +71,9 @@ impl StoredRecording {
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         for _ in 0..RETRIES {
             match Self::open_once(path) {
-                // A recorder made a segment of its journal while we looked.
+                // A recorder made a segment of its journal, or removed its oldest, while we looked.
                 Err(StorageError::Io { path: gone, source, .. })
-                    if source.kind() == std::io::ErrorKind::NotFound
-                        && journal::number_of(&gone).is_some() => {}
+                    if source.kind() == std::io::ErrorKind::NotFound && gone != path => {}
                 answer => return answer,
             }
         }
@@ -89,20 +88,25 @@ impl StoredRecording {
             journals: Vec::new(),
         };
         let mut damaged = None;
-        for file in segment_files(path)? {
+        // Journals first: one whose segment appears after the second look is still among them.
+        let mut journals = journal_files(path)?;
+        let segments = segment_files(path)?;
+        journals.retain(|it| !is_replaced(it, &segments));
+        for file in segments {
             match read_footer(&file) {
                 Ok((metadata, footer)) => {
                     opened.outline.merge(footer.outline);
                     opened.segments.push(Segment { path: file, metadata, index: footer.index });
                 }
                 Err(error @ StorageError::TooNew { .. }) => return Err(error),
+                Err(error) if is_gone(&error) => return Err(error),
                 Err(error) => {
                     opened.outline.blind_spots.push(damage(&error));
                     damaged = Some(error);
                 }
             }
         }
-        for file in journal_files(path)? {
+        for file in journals {
             match journal::read(&file) {
                 Ok(replayed) if replayed.rows.is_empty() => {}
                 Ok(replayed) => {
@@ -245,22 +249,33 @@ fn segment_files(path: &Path) -> Result<Vec<PathBuf>, StorageError> {
     Ok(files)
 }
 
-/// Journals that no segment has replaced.
+/// Every journal in a folder.
 fn journal_files(path: &Path) -> Result<Vec<PathBuf>, StorageError> {
-    if path.is_file() {
+    if !path.is_dir() {
         return Ok(Vec::new());
     }
     let io = |source| StorageError::Io { path: path.to_owned(), doing: "listing", source };
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path).map_err(io)? {
         let file = entry.map_err(io)?.path();
-        let number = journal::number_of(&file);
-        if number.is_some_and(|it| !segment::path_of(path, it).exists()) {
+        if journal::number_of(&file).is_some() {
             files.push(file);
         }
     }
     files.sort();
     Ok(files)
+}
+
+/// Whether one of these segments holds what the journal held.
+fn is_replaced(journal: &Path, segments: &[PathBuf]) -> bool {
+    let number = journal::number_of(journal).unwrap_or_default();
+    let segment = journal.parent().map(|it| segment::path_of(it, number));
+    segment.is_some_and(|it| segments.contains(&it))
+}
+
+fn is_gone(error: &StorageError) -> bool {
+    let StorageError::Io { source, .. } = error else { return false };
+    source.kind() == std::io::ErrorKind::NotFound
 }
 
 fn read_footer(path: &Path) -> Result<(FileMetadataRef, Footer), StorageError> {

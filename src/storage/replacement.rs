@@ -89,7 +89,7 @@ fn remove(folder: &Path) -> Result<(), StorageError> {
 }
 
 /// The segments in a folder that holds nothing else.
-fn segments_only(folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
+pub(crate) fn segments_only(folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let is_segment = |it: &Path| {
         let name = it.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
         let is_whole = name.starts_with("segment-")

@@ -11,8 +11,9 @@ use polars::prelude::{KeyValueMetadata, ParquetCompression, ParquetWriter, Polar
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Version of the on-disk form; raised when older programs could misread it.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
@@ -86,16 +87,50 @@ pub(crate) fn write(
         .map_err(|it| StorageError::Damaged { path: path.to_owned(), why: it.to_string() })?;
     let unfinished = path.with_extension(UNFINISHED);
     let file = File::create(&unfinished).map_err(io("creating"))?;
-    write_groups(BufWriter::new(file), json, &held, effort).map_err(|it| match it {
-        PolarsError::IO { error, .. } => {
-            let source = std::io::Error::new(error.kind(), error.to_string());
-            StorageError::Io { path: unfinished.clone(), doing: "writing", source }
+    let refusal = OnceLock::new();
+    let file = BufWriter::new(Attentive { file, refusal: &refusal });
+    let written = write_groups(file, json, &held, effort);
+    let saved = match (refusal.into_inner(), written) {
+        (Some(source), _) => Err(io("writing")(source)),
+        (None, Err(it)) => {
+            Err(StorageError::Damaged { path: path.to_owned(), why: it.to_string() })
         }
-        other => StorageError::Damaged { path: unfinished.clone(), why: other.to_string() },
-    })?;
-    File::open(&unfinished).and_then(|it| it.sync_all()).map_err(io("saving"))?;
-    std::fs::rename(&unfinished, path).map_err(io("renaming"))?;
-    Ok(footer.outline)
+        (None, Ok(())) => File::open(&unfinished)
+            .and_then(|it| it.sync_all())
+            .map_err(io("saving"))
+            .and_then(|()| std::fs::rename(&unfinished, path).map_err(io("renaming"))),
+    };
+    if saved.is_err() {
+        // Half a segment is of no use, and takes room that a full disk lacks.
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    saved.map(|()| footer.outline)
+}
+
+/// Keeps why the system refused to write: the Parquet writer tells it as a text, or not at all.
+struct Attentive<'a> {
+    file: File,
+    refusal: &'a OnceLock<std::io::Error>,
+}
+
+impl Attentive<'_> {
+    fn keep(&self, error: std::io::Error) -> std::io::Error {
+        let kind = error.kind();
+        if kind != std::io::ErrorKind::Interrupted {
+            let _ = self.refusal.set(error);
+        }
+        kind.into()
+    }
+}
+
+impl Write for Attentive<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write(bytes).map_err(|it| self.keep(it))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush().map_err(|it| self.keep(it))
+    }
 }
 
 fn index_of(held: &[(Subject, Rows)]) -> Vec<IndexEntry> {
@@ -112,7 +147,7 @@ fn index_of(held: &[(Subject, Rows)]) -> Vec<IndexEntry> {
 }
 
 fn write_groups(
-    file: BufWriter<File>,
+    file: BufWriter<Attentive<'_>>,
     footer: String,
     held: &[(Subject, Rows)],
     effort: Effort,

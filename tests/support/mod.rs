@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 #![allow(clippy::print_stderr, reason = "skipped tests say so")]
 
+pub(crate) mod recorder;
+pub(crate) mod steps;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

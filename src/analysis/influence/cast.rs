@@ -5,6 +5,7 @@ use crate::analysis::idle::filled;
 use crate::analysis::influence::grid::Grid;
 use crate::domain::ident::{MigInstanceId, Subject, TenantId};
 use crate::domain::metric::Metric;
+use crate::domain::outline::{Outline, Process};
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::series::Series;
 use crate::domain::source::Source;
@@ -23,6 +24,8 @@ pub(crate) struct Member<'a> {
     pub(crate) activities: Vec<Busy>,
     /// What the tenant itself measures.
     pub(crate) service: Option<&'a Trace>,
+    /// Whether its measurements and those of the GPU were stamped by one clock.
+    pub(crate) has_gpu_clock: bool,
     /// The instance that it lives in; `None` without MIG or where it is not known.
     pub(crate) instance: Option<MigInstanceId>,
 }
@@ -53,6 +56,7 @@ pub(crate) fn cast<'a>(
                 subject,
                 activities: Vec::new(),
                 service: None,
+                has_gpu_clock: false,
                 instance: None,
             };
             match subject {
@@ -64,29 +68,23 @@ pub(crate) fn cast<'a>(
                     it.subject = subject.clone();
                     it.activities.extend(own);
                     it.service = Some(trace);
+                    it.has_gpu_clock = is_stamped_by_recorder(trace, &outline.sources);
                 }
-                Subject::Process { gpu, process } => {
-                    let known = outline
-                        .processes
-                        .iter()
-                        .find(|it| it.gpu == *gpu && it.process == *process)
-                        .and_then(|it| it.tenant.clone());
-                    match known {
-                        Some(tenant) => {
-                            let subject =
-                                Subject::Tenant { gpu: Some(gpu.clone()), tenant: tenant.clone() };
-                            let it = tenants
-                                .entry(tenant.clone())
-                                .or_insert_with(|| member(tenant.to_string(), subject));
-                            it.activities.extend(own);
-                        }
-                        None => {
-                            let mut it = member(outline.label(subject), subject.clone());
-                            it.activities.extend(own);
-                            others.push(it);
-                        }
+                Subject::Process { gpu, .. } => match tenant_of(outline, subject) {
+                    Some(tenant) => {
+                        let subject =
+                            Subject::Tenant { gpu: Some(gpu.clone()), tenant: tenant.clone() };
+                        let it = tenants
+                            .entry(tenant.clone())
+                            .or_insert_with(|| member(tenant.to_string(), subject));
+                        it.activities.extend(own);
                     }
-                }
+                    None => {
+                        let mut it = member(outline.label(subject), subject.clone());
+                        it.activities.extend(own);
+                        others.push(it);
+                    }
+                },
                 Subject::MigInstance { instance } => {
                     let mut it = member(outline.label(subject), subject.clone());
                     it.activities.extend(own);
@@ -101,6 +99,19 @@ pub(crate) fn cast<'a>(
     all.sort_by(|a, b| a.label.cmp(&b.label).then_with(|| a.subject.cmp(&b.subject)));
     one_step_for_all(&mut all);
     all
+}
+
+/// Who a process belongs to; nobody's processes are no tenant together, but each a suspect of its own.
+fn tenant_of(outline: &Outline, subject: &Subject) -> Option<TenantId> {
+    let is_it = |it: &&Process| matches!(subject, Subject::Process { gpu, process } if it.gpu == *gpu && it.process == *process);
+    let known = outline.processes.iter().find(is_it)?;
+    known.tenant.clone().filter(|it| !it.is_unattributed())
+}
+
+/// Whether everything in a trace was stamped by the recorder itself.
+fn is_stamped_by_recorder(trace: &Trace, sources: &[Source]) -> bool {
+    let mut own = sources.iter().filter(|it| trace.sources.contains(&it.id)).peekable();
+    own.peek().is_some() && own.all(Source::is_stamped_by_recorder)
 }
 
 /// Tenants get the instance that they live in; one alone in an instance gets its activity too.
@@ -137,7 +148,8 @@ fn busy(subject: &Subject, trace: &Trace, part: &Recording) -> Option<Busy> {
     let is_process = matches!(subject, Subject::Process { .. });
     let (stride_s, window_s) = if is_process {
         let step_s = sampling_step(&series)?;
-        (step_s, if activity.window_is_stated { activity.window_s } else { step_s })
+        let is_fixed = activity.window_is_stated && !activity.is_since_before;
+        (step_s, if is_fixed { activity.window_s } else { step_s })
     } else {
         (activity.stride_s, activity.window_s)
     };

@@ -77,6 +77,7 @@ mod tests {
             subject: Subject::Tenant { gpu: None, tenant: TenantId::new(name) },
             activities: Vec::new(),
             service: None,
+            has_gpu_clock: false,
             instance: None,
         }
     }

@@ -225,6 +225,8 @@ pub enum ClockOffsetOrigin {
     Given,
     /// The service's own requests and its own GPU activity fit best this way.
     Estimated,
+    /// One recorder stamped both, so there is none.
+    SameClock,
     /// Nothing allows an estimate: the clocks are taken to agree.
     Assumed,
 }

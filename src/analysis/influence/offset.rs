@@ -20,7 +20,7 @@ const AGREES_BINS: f64 = 0.75;
 /// Fewest bins for an estimate.
 const LEAST_BINS: usize = 120;
 
-/// The offset of a member's service clock: given, else estimated from its own requests and its own activity, else taken to be none.
+/// The offset of a member's service clock: given, else none where one recorder stamped both, else estimated from its own requests and its own activity, else taken to be none.
 pub(crate) fn offset(
     member: &Member<'_>,
     given: &BTreeMap<String, f64>,
@@ -34,6 +34,14 @@ pub(crate) fn offset(
             offset_s: *offset_s,
             origin: ClockOffsetOrigin::Given,
             sentence,
+        };
+    }
+    if member.has_gpu_clock {
+        return ClockOffset {
+            tenant,
+            offset_s: 0.0,
+            origin: ClockOffsetOrigin::SameClock,
+            sentence: "none: one recorder stamped the service and the GPU".to_owned(),
         };
     }
     match estimate(member, span) {

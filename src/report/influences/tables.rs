@@ -185,6 +185,7 @@ pub(crate) fn offset_words(it: &ClockOffset) -> String {
     match it.origin {
         ClockOffsetOrigin::Given => format!("{amount}, given"),
         ClockOffsetOrigin::Estimated => format!("{amount}, estimated"),
+        ClockOffsetOrigin::SameClock => "the same clock".to_owned(),
         ClockOffsetOrigin::Assumed => "taken to agree".to_owned(),
     }
 }

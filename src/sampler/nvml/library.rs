@@ -182,8 +182,14 @@ impl GpuHost for Library {
         .map_err(of_wrapper)?;
         // A board may have another index or layout than before.
         let index = device.index().unwrap_or(identity.index);
-        let is_mig = device.mig_mode().ok().map(|it| it.current == 1);
-        let identity = Identity { index, is_mig, ..identity.clone() };
+        let identity = match identity.model {
+            Some(_) => {
+                let is_mig = device.mig_mode().ok().map(|it| it.current == 1);
+                Identity { index, is_mig, ..identity.clone() }
+            }
+            // It could not be asked who it is when the recording began.
+            None => self::identity(&device, index),
+        };
         // SAFETY: the handle is only passed to the library that it comes from, which the source keeps.
         let handle = Handle(unsafe { device.handle() });
         Ok(Box::new(NvmlGpu::new(&self.nvml, handle, identity)))

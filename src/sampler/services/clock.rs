@@ -9,6 +9,14 @@ pub(crate) fn now() -> Timestamp {
     HostClock.now().stamp()
 }
 
+/// The middle of a stretch of time, and how far its ends are from it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Middle {
+    pub(crate) at: Timestamp,
+    pub(crate) instant: Instant,
+    pub(crate) half: std::time::Duration,
+}
+
 /// A stretch of time by a clock that is never set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stopwatch {
@@ -23,10 +31,11 @@ impl Stopwatch {
     }
 
     /// The instant half-way from the start to now, by both clocks.
-    pub(crate) fn middle(&self) -> (Timestamp, Instant) {
+    pub(crate) fn middle(&self) -> Middle {
         let half = self.started.elapsed() / 2;
         let micros = i64::try_from(half.as_micros()).unwrap_or(i64::MAX);
-        (self.started_at.plus_micros(micros), self.started + half)
+        let at = self.started_at.plus_micros(micros);
+        Middle { at, instant: self.started + half, half }
     }
 
     /// What is left of a length of time that began with this watch.

@@ -21,6 +21,14 @@ pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
     whole_lines(text).filter_map(|it| Some(split_name(it)?.0))
 }
 
+/// Whether a text is all that the server wrote, for a connection that closes may close early.
+pub(crate) fn is_whole(text: &str, is_open_metrics: bool) -> bool {
+    match is_open_metrics {
+        true => text.trim_end().lines().last() == Some("# EOF"),
+        false => text.ends_with('\n'),
+    }
+}
+
 /// The samples of a text whose names are wanted; lines that are none are left out.
 pub(crate) fn samples<'a>(
     text: &'a str,
@@ -51,14 +59,13 @@ fn split_name(line: &str) -> Option<(&str, &str)> {
     (follows && !name.starts_with(|it: char| it.is_ascii_digit())).then_some((name, rest))
 }
 
-/// The value in front of a stamp or an exemplar; `None` where it is no finite number.
+/// The value in front of a stamp or an exemplar; `None` where it is none, while NaN is one.
 fn value(rest: &str, scratch: &mut String) -> Option<f64> {
     scratch.clear();
     scratch.push_str("sample ");
     scratch.push_str(rest.trim());
     let LineInfo::Sample { value, .. } = LineInfo::parse(scratch) else { return None };
-    let value: f64 = value.parse().ok()?;
-    value.is_finite().then_some(value)
+    value.parse().ok()
 }
 
 /// The labels up to the closing brace, in order, and what stands behind it.
@@ -127,9 +134,16 @@ mod tests {
     }
 
     #[test]
+    fn only_the_mark_of_its_end_makes_an_answer_whole() {
+        assert!(is_whole("a 1\n", false) && !is_whole("a 1\nb 12", false));
+        assert!(is_whole("a 1\n# EOF\n", true) && is_whole("a 1\n# EOF", true));
+        assert!(!is_whole("a 1\n", true) && !is_whole("a 1\n# EO", true));
+    }
+
+    #[test]
     fn what_is_no_number_is_no_sample() {
-        for line in ["a NaN", "a +Inf", "a x", "a{b=\"c\" 1", "1a 1", "a", "{b=\"c\"} 1", "<html>"]
-        {
+        assert!(all("a NaN\n")[0].value.is_nan());
+        for line in ["a x", "a{b=\"c\" 1", "1a 1", "a", "{b=\"c\"} 1", "<html>"] {
             assert_eq!(all(&format!("{line}\n")), [], "{line}");
         }
     }

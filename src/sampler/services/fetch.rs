@@ -53,11 +53,13 @@ impl FetchError {
 }
 
 /// An answer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) body: String,
     /// Header `Date`.
     pub(crate) date: Option<String>,
+    /// Whether header `Content-Type` says OpenMetrics.
+    pub(crate) is_open_metrics: bool,
 }
 
 /// Asks one endpoint again and again over one connection.
@@ -94,12 +96,14 @@ impl Client {
             response.headers().get(name).and_then(|it| it.to_str().ok()).map(str::to_owned)
         };
         let date = header("Date");
+        let is_open_metrics =
+            header("Content-Type").is_some_and(|it| it.contains("application/openmetrics-text"));
         if header("Content-Encoding").is_some_and(|it| it != "identity") {
             return Err(FetchError::Meaningless("its answer is packed, unasked".to_owned()));
         }
         let body = response.body_mut().with_config().limit(self.settings.most_bytes);
         let bytes = body.read_to_vec().map_err(|it| self.error(it))?;
-        Ok(Answer { body: String::from_utf8_lossy(&bytes).into_owned(), date })
+        Ok(Answer { body: String::from_utf8_lossy(&bytes).into_owned(), date, is_open_metrics })
     }
 
     fn error(&self, error: ureq::Error) -> FetchError {

@@ -17,10 +17,16 @@ impl Histogram {
         self.count.or_else(|| self.buckets.last().filter(|it| it.0.is_infinite()).map(|it| it.1))
     }
 
+    /// Whether it says how many there are, and, where it has bounds, ends with the infinite one.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.total().is_some() && self.buckets.last().is_none_or(|it| it.0.is_infinite())
+    }
+
     /// What came in between an earlier reading and this one.
     ///
     /// A server that began anew counts from zero, so then it is all that this one holds. Whether it
     /// did is judged once for sum, count and buckets, which would not fit each other otherwise.
+    /// What only one of them has says nothing.
     pub(crate) fn since(&self, before: &Histogram) -> (Histogram, HasRestarted) {
         let fell = |now: Option<f64>, then: Option<f64>| matches!((now, then), (Some(n), Some(t)) if n < t);
         let then = |bound: f64| before.buckets.iter().find(|it| it.0 == bound).map(|it| it.1);
@@ -29,10 +35,10 @@ impl Histogram {
         if has_restarted {
             return (self.clone(), true);
         }
-        let grown = |now: Option<f64>, then: Option<f64>| now.map(|it| it - then.unwrap_or(0.0));
-        let of_bucket = |(bound, count): &(f64, f64)| (*bound, count - then(*bound).unwrap_or(0.0));
+        let grown = |now: Option<f64>, then: Option<f64>| Some(now? - then?);
+        let of_bucket = |(bound, count): &(f64, f64)| Some((*bound, count - then(*bound)?));
         let grown = Histogram {
-            buckets: self.buckets.iter().map(of_bucket).collect(),
+            buckets: self.buckets.iter().filter_map(of_bucket).collect(),
             sum: grown(self.sum, before.sum),
             count: grown(self.count, before.count),
         };
@@ -140,6 +146,15 @@ mod tests {
         assert_eq!((grown, has_restarted), (histogram(2.0, 10.0), false));
         let (grown, has_restarted) = histogram(1.0, 20.0).since(&histogram(5.0, 10.0));
         assert_eq!((grown, has_restarted), (histogram(1.0, 20.0), true));
+    }
+
+    #[test]
+    fn what_was_not_there_before_has_not_grown() {
+        let before = Histogram { sum: None, ..of(&[(INF, 500.0)]) };
+        let now =
+            Histogram { sum: Some(9e9), count: Some(510.0), ..of(&[(0.1, 400.0), (INF, 510.0)]) };
+        assert_eq!(now.since(&before).0, of(&[(INF, 10.0)]));
+        assert!(now.is_whole() && !of(&[(0.1, 4.0)]).is_whole() && !of(&[]).is_whole());
     }
 
     #[test]

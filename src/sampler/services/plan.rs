@@ -40,6 +40,10 @@ pub(crate) struct Outcome {
     pub(crate) above: Vec<(Metric, f64)>,
     /// Whether there were requests, but too few for quantiles.
     pub(crate) has_few: bool,
+    /// Whether rates were left out, for the scrapes took much of the time between them.
+    pub(crate) is_coarse: bool,
+    /// Metrics with values that cannot be.
+    pub(crate) rejected: Vec<Metric>,
 }
 
 impl Plan {
@@ -66,11 +70,20 @@ impl Plan {
     /// The histogram of requests of a server that no preset knows.
     fn add_usual(&mut self, shown: &BTreeSet<&str>) -> Result<(), String> {
         let is_usual = |it: &&str| USUAL_ENDS.iter().any(|end| it.ends_with(end));
-        let found: Vec<&str> = histograms(shown).filter(is_usual).collect();
+        let mut found: Vec<&str> = histograms(shown).filter(is_usual).collect();
+        let has_buckets = !found.is_empty();
+        if !has_buckets {
+            found = summaries(shown).filter(is_usual).collect();
+        }
         let preferred = PREFERRED.iter().copied().find(|it| found.contains(it));
         let Some(chosen) = preferred.or_else(|| found.first().copied()) else {
             return Err("it shows no histogram of requests that is known".to_owned());
         };
+        if !has_buckets {
+            self.remark = Some(format!(
+                "`{chosen}` is a summary: its mean is read and no quantile, for those of a summary are of minutes; let the server show a histogram"
+            ));
+        }
         if found.len() > 1 {
             self.remark = Some(format!(
                 "{} histograms look like requests ({}); `{chosen}` is read, and #NAME behind the address picks another",
@@ -121,6 +134,11 @@ impl Plan {
         })
     }
 
+    /// Whether a gauge of this name matters.
+    pub(crate) fn wants_gauge(&self, name: &str) -> bool {
+        self.rows.iter().any(|it| matches!(it.how, How::Sum | How::Mean) && it.name == name)
+    }
+
     /// Whether a histogram of this name matters.
     pub(crate) fn wants_histogram(&self, name: &str) -> bool {
         self.rows.iter().any(|it| it.name == name && it.how.is_of_histogram())
@@ -137,20 +155,41 @@ impl Plan {
         let mut outcome = Outcome::default();
         for row in &self.rows {
             let value = match row.how {
-                How::Sum => now.gauge(&row.name, |sum, _| sum),
-                How::Mean => now.gauge(&row.name, |sum, sets| sum / sets as f64),
+                How::Sum | How::Mean => row.gauge(now, &mut outcome),
                 _ => growth.as_ref().and_then(|it| row.grown(it, least_requests, &mut outcome)),
             };
             outcome.readings.extend(value.map(|it| (row.metric, it * row.factor)));
         }
+        let is_plausible = |it: &(Metric, f64)| it.0.is_plausible(it.1);
+        let (readings, refused) = outcome.readings.into_iter().partition(is_plausible);
+        let refused: Vec<(Metric, f64)> = refused;
+        outcome.readings = readings;
+        outcome.rejected.extend(refused.iter().map(|it| it.0));
         outcome
     }
 }
 
 impl PlannedRow {
+    /// A gauge over its label sets, without those whose value cannot be.
+    fn gauge(&self, now: &Snapshot, outcome: &mut Outcome) -> Option<f64> {
+        let (mut sum, mut sets) = (0.0, 0_u32);
+        for value in now.gauge(&self.name) {
+            match self.metric.is_plausible(value * self.factor) {
+                true => (sum, sets) = (sum + value, sets + 1),
+                false => outcome.rejected.push(self.metric),
+            }
+        }
+        let parts = if self.how == How::Mean { f64::from(sets) } else { 1.0 };
+        (sets > 0).then(|| sum / parts)
+    }
+
     /// A reading of what grew; quantiles that have no number are noted.
     fn grown(&self, growth: &Growth<'_>, least: u32, outcome: &mut Outcome) -> Option<f64> {
         let (name, which) = (self.name.as_str(), self.which);
+        if growth.is_coarse && self.how.is_rate() {
+            outcome.is_coarse = true;
+            return None;
+        }
         match self.how {
             How::Sum | How::Mean => None,
             How::Rate => Some(growth.number(name, which)? / growth.seconds),
@@ -186,6 +225,11 @@ impl PlannedRow {
 }
 
 impl How {
+    /// Whether it is growth in a second.
+    fn is_rate(self) -> bool {
+        matches!(self, Self::Rate | Self::RateOfCount | Self::RateOfSum)
+    }
+
     fn is_of_histogram(self) -> bool {
         match self {
             Self::Sum | Self::Mean | Self::Rate | Self::MeanOver(_) => false,
@@ -218,8 +262,15 @@ fn histograms<'a>(shown: &'a BTreeSet<&str>) -> impl Iterator<Item = &'a str> {
     shown.iter().filter_map(|it| it.strip_suffix("_bucket"))
 }
 
+/// Sums and counts without buckets among the names.
+fn summaries<'a>(shown: &'a BTreeSet<&str>) -> impl Iterator<Item = &'a str> {
+    shown.iter().filter_map(|it| it.strip_suffix("_sum")).filter(|base| {
+        shown.contains(format!("{base}_count").as_str()) && !shown.contains(bucket(base).as_str())
+    })
+}
+
 fn existing(shown: &BTreeSet<&str>, asked: &str) -> Result<String, String> {
-    let known: Vec<&str> = histograms(shown).collect();
+    let known: Vec<&str> = histograms(shown).chain(summaries(shown)).collect();
     let base = asked.strip_suffix("_bucket").unwrap_or(asked);
     match known.contains(&base) {
         true => Ok(base.to_owned()),

@@ -76,7 +76,8 @@ pub(crate) const QUANTILES: [(Metric, f64); 4] = [
 ];
 
 /// Ends of names of histograms of requests, for servers that no preset knows.
-pub(crate) const USUAL_ENDS: [&str; 2] = ["_request_duration_seconds", "_latency_seconds"];
+pub(crate) const USUAL_ENDS: [&str; 3] =
+    ["_request_duration_seconds", "_latency_seconds", "http_server_requests_seconds"];
 
 /// Labels that hold the status of an answer.
 pub(crate) const STATUS_LABELS: [&str; 6] =

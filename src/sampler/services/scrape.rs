@@ -1,5 +1,7 @@
 //! One service that is asked again and again: readings, gaps, and what could not be seen.
 
+mod tell;
+
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
@@ -7,28 +9,23 @@ use crate::domain::sink::Fact;
 use crate::domain::source::{Source, SourceId};
 use crate::domain::time::{SampleInterval, TimeSpan, Timestamp};
 use crate::domain::units::Seconds;
-use crate::sampler::services::clock::{self, Stopwatch};
-use crate::sampler::services::date::sure_offset_s;
-use crate::sampler::services::exposition::names;
+use crate::sampler::services::clock::{self, Middle, Stopwatch};
+use crate::sampler::services::exposition::{is_whole, names};
 use crate::sampler::services::fetch::{Answer, Client, FetchError};
-use crate::sampler::services::plan::{Outcome, Plan};
+use crate::sampler::services::plan::Plan;
 use crate::sampler::services::post::{Post, Reading};
+use crate::sampler::services::scrape::tell::Told;
 use crate::sampler::services::snapshot::{Growth, Snapshot};
 use crate::sampler::services::stop::Stop;
 use crate::sampler::services::target::{ScrapeTarget, Settings};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A service that is down is asked at least this often.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// After more failures in a row, what grew is no longer shared out over the time in between.
 const MOST_MISSED: u32 = 1;
-
-/// Histograms that begin anew this often, with less than `CALM` scrapes in between, are those of
-/// several servers behind one address.
-const MANY_FALLS: u32 = 3;
-const CALM: u32 = 20;
 
 /// One service that is asked again and again.
 #[derive(Debug)]
@@ -55,14 +52,6 @@ pub(crate) struct Scraper {
 struct Down {
     since: Timestamp,
     error: FetchError,
-}
-
-/// What is told once.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
-    Clock,
-    Above(Metric),
-    Several,
 }
 
 impl Scraper {
@@ -97,8 +86,7 @@ impl Scraper {
         loop {
             let watch = Stopwatch::start();
             let answer = client.get();
-            let (at, taken) = watch.middle();
-            self.take(answer, at, taken);
+            self.take(answer, watch.middle());
             if stop.within(watch.left_of(self.pause())) {
                 break;
             }
@@ -114,14 +102,10 @@ impl Scraper {
     }
 
     /// Takes one answer, or the reason why there is none.
-    pub(crate) fn take(
-        &mut self,
-        answer: Result<Answer, FetchError>,
-        at: Timestamp,
-        taken: Instant,
-    ) {
+    pub(crate) fn take(&mut self, answer: Result<Answer, FetchError>, taken: Middle) {
+        let at = taken.at;
         let read = answer.and_then(|it| {
-            let snapshot = self.read(&it.body, taken)?;
+            let snapshot = self.read(&it, taken)?;
             Ok((snapshot, it.date))
         });
         match read {
@@ -135,7 +119,11 @@ impl Scraper {
         }
     }
 
-    fn read(&mut self, body: &str, taken: Instant) -> Result<Snapshot, FetchError> {
+    fn read(&mut self, answer: &Answer, taken: Middle) -> Result<Snapshot, FetchError> {
+        let body = answer.body.as_str();
+        if names(body).next().is_some() && !is_whole(body, answer.is_open_metrics) {
+            return Err(FetchError::Broken("its end is missing".to_owned()));
+        }
         let plan = match &self.plan {
             Some(plan) => plan,
             None => {
@@ -148,10 +136,17 @@ impl Scraper {
                 self.plan.insert(chosen.map_err(FetchError::Meaningless)?)
             }
         };
-        let snapshot = Snapshot::read(body, plan, taken);
+        let mut snapshot = Snapshot::read(body, plan, taken);
         if snapshot.is_empty() {
-            let problem = "its answer has lost the metrics that it had before";
+            let problem = match self.answered {
+                _ if snapshot.odd > 0 => "its histograms have no count, or no bucket `+Inf`",
+                Some(_) => "its answer has lost the metrics that it had before",
+                None => "the metrics that are read of it have no number for a value yet",
+            };
             return Err(FetchError::Meaningless(problem.to_owned()));
+        }
+        if let Some(before) = &self.before {
+            snapshot.remember(before);
         }
         Ok(snapshot)
     }
@@ -159,14 +154,13 @@ impl Scraper {
     fn send(&mut self, snapshot: Snapshot, at: Timestamp) {
         self.describe();
         let Some(plan) = &self.plan else { return };
-        let outcome = plan.read(self.before.as_ref(), &snapshot, self.settings.least_requests);
+        let mut outcome = plan.read(self.before.as_ref(), &snapshot, self.settings.least_requests);
         let growth = self.before.as_ref().and_then(|it| Growth::between(it, &snapshot));
         let has_fallen = growth.is_some_and(|it| it.has_fallen());
-        let Outcome { readings, above, has_few } = outcome;
-        self.few += u64::from(has_few);
+        let readings = std::mem::take(&mut outcome.readings);
         let (subject, source) = (self.subject.clone(), self.source);
         self.post.reading(Reading { at, subject, source, readings });
-        above.into_iter().for_each(|(metric, bound)| self.tell_above(metric, bound));
+        self.tell(outcome, snapshot.odd);
         self.count_falls(has_fallen);
         self.before = Some(snapshot);
     }
@@ -240,52 +234,6 @@ impl Scraper {
         let subject = Some(self.subject.clone());
         let remedy = remedy.to_owned();
         self.post.fact(Fact::BlindSpot(BlindSpot { kind, subject, metric, span, detail, remedy }));
-    }
-
-    fn compare_clocks(&mut self, date: Option<&str>, at: Timestamp) {
-        let Some(offset) = date.and_then(|it| sure_offset_s(it, at)) else { return };
-        if self.told.insert(Told::Clock) {
-            let side = if offset > 0.0 { "behind" } else { "ahead of" };
-            let detail = format!(
-                "{}: its clock is {} {side} ours; stamps are ours, so its own logs do not fit them",
-                self.name(),
-                Seconds(offset.abs())
-            );
-            let remedy = "let both hosts follow one time server";
-            self.blind_spot(BlindSpotKind::ClockAssumed, None, None, detail, remedy);
-        }
-    }
-
-    fn tell_above(&mut self, metric: Metric, bound: f64) {
-        if self.told.insert(Told::Above(metric)) {
-            let detail = format!(
-                "{}: {} lies above the last bound of its histogram, {}, and has no value then",
-                self.name(),
-                metric.spec().label,
-                Seconds(bound)
-            );
-            let remedy = "give the histogram of the service more buckets at its end";
-            self.blind_spot(BlindSpotKind::TooCoarse, Some(metric), None, detail, remedy);
-        }
-    }
-
-    fn count_falls(&mut self, has_fallen: bool) {
-        match has_fallen {
-            true => (self.falls, self.calm) = (self.falls + 1, 0),
-            false => self.calm += 1,
-        }
-        if self.calm >= CALM {
-            self.falls = 0;
-        }
-        if self.falls >= MANY_FALLS && self.told.insert(Told::Several) {
-            let detail = format!(
-                "{}: its histograms begin anew again and again, as those of several servers behind one address do",
-                self.name()
-            );
-            let remedy = "scrape each replica by its own address, under a name of its own";
-            self.post.notice(format!("{detail}. {}", capital(remedy)));
-            self.blind_spot(BlindSpotKind::Ambiguous, None, None, detail, remedy);
-        }
     }
 
     /// Says at the end what was left open.

@@ -5,6 +5,7 @@ use crate::domain::outline::Device;
 use crate::domain::source::SourceId;
 use crate::sampler::secrets::masked_url;
 use crate::sampler::services::endpoint::Endpoint;
+use crate::sampler::tenants::plain;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -98,6 +99,8 @@ const SCRAPE_FORM: &str =
     "write NAME=URL or NAME@GPU=URL, for example chat@0=http://localhost:8000/metrics";
 const TAIL_FORM: &str = "write NAME=FILE or NAME@GPU=FILE, for example train@0=steps.csv";
 
+const ANOTHER_NAME: &str = "give one of them another name";
+
 impl std::str::FromStr for ScrapeTarget {
     type Err = TargetError;
 
@@ -147,7 +150,7 @@ fn owner<'a>(text: &'a str, form: &'static str) -> Result<(Owner, &'a str), Targ
         Some((name, gpu)) => (name, Some(gpu.trim())),
         None => (left, None),
     };
-    let name = name.trim();
+    let name = plain(name);
     if name.is_empty() {
         return Err(nameless());
     }
@@ -156,7 +159,7 @@ fn owner<'a>(text: &'a str, form: &'static str) -> Result<(Owner, &'a str), Targ
     }
     let index = gpu.and_then(|it| it.parse().ok());
     let id = gpu.map(|it| index.map_or_else(|| GpuId::new(it), GpuId::from_index));
-    Ok((Owner { name: name.to_owned(), gpu: gpu.map(str::to_owned), id }, rest))
+    Ok((Owner { name, gpu: gpu.map(str::to_owned), id }, rest))
 }
 
 /// Everything that is asked and followed besides the GPU.
@@ -171,8 +174,8 @@ pub struct Targets {
 impl Targets {
     /// Reads what was given to `--scrape` and `--tail`.
     ///
-    /// Errors: what is not of the form, an address that cannot be asked, one tenant twice in one
-    /// list. No message repeats a password.
+    /// Errors: what is not of the form, an address that cannot be asked, one tenant twice.
+    /// No message repeats a password.
     pub fn parse(
         scrapes: &[String],
         tails: &[String],
@@ -183,6 +186,13 @@ impl Targets {
         let tails: Vec<TailTarget> = tails.iter().map(|it| it.parse()).collect::<Result<_, _>>()?;
         refuse_twice(scrapes.iter().map(|it| &it.owner))?;
         refuse_twice(tails.iter().map(|it| &it.owner))?;
+        let is_scraped = |it: &&TailTarget| {
+            scrapes.iter().any(|scrape| scrape.owner.subject() == it.owner.subject())
+        };
+        if let Some(both) = tails.iter().find(is_scraped) {
+            let problem = format!("`{}` stands in --scrape and in --tail", both.owner.shown());
+            return Err(refused(problem, ANOTHER_NAME));
+        }
         Ok(Self { scrapes, tails, settings, first_source: SourceId(1) })
     }
 
@@ -204,7 +214,8 @@ impl Targets {
 
     /// Replaces indices and starts of UUIDs by the names under which the recording has its GPUs.
     ///
-    /// Errors: a GPU that is not there, and the start of more than one UUID.
+    /// Errors: a GPU that is not there, the start of more than one UUID, and two targets that turn
+    /// out to be one tenant on one GPU.
     pub fn on_devices(mut self, devices: &[Device]) -> Result<Self, TargetError> {
         let owners = self.scrapes.iter_mut().map(|it| &mut it.owner);
         for owner in owners.chain(self.tails.iter_mut().map(|it| &mut it.owner)) {
@@ -215,6 +226,8 @@ impl Targets {
                 refused(problem, "write its index, or its UUID as `nvidia-smi -L` prints it")
             })?);
         }
+        let tails = self.tails.iter().map(|it| &it.owner);
+        refuse_twice(self.scrapes.iter().map(|it| &it.owner).chain(tails))?;
         Ok(self)
     }
 }
@@ -234,13 +247,20 @@ fn device(written: &str, devices: &[Device]) -> Option<GpuId> {
 
 fn refuse_twice<'a>(owners: impl Iterator<Item = &'a Owner>) -> Result<(), TargetError> {
     let mut owners: Vec<&Owner> = owners.collect();
-    owners.sort();
-    match owners.windows(2).find(|it| it[0] == it[1]) {
-        Some(pair) => Err(refused(
-            format!("`{}` stands twice", pair[0].shown()),
+    owners.sort_by_key(|it| it.subject());
+    let Some(pair) = owners.windows(2).find(|it| it[0].subject() == it[1].subject()) else {
+        return Ok(());
+    };
+    let (one, other) = (pair[0].shown(), pair[1].shown());
+    match one == other {
+        true => Err(refused(
+            format!("`{one}` stands twice"),
             "give each replica a name of its own, for example chat-a and chat-b",
         )),
-        None => Ok(()),
+        false => {
+            let problem = format!("`{one}` and `{other}` are one tenant on one GPU");
+            Err(refused(problem, ANOTHER_NAME))
+        }
     }
 }
 
@@ -299,6 +319,29 @@ mod tests {
         assert!(targets(&[], &["train="]).is_err());
         let twice = targets(&["a@0=http://x", "a@0=http://y"], &[]).unwrap_err();
         assert_eq!(twice.to_string(), "`a@0` stands twice");
-        assert!(targets(&["a=http://x"], &["a=y.csv"]).is_ok(), "one of each kind is fine");
+    }
+
+    #[test]
+    fn one_tenant_on_one_gpu_is_one_target() {
+        let both = targets(&["chat@0=http://x"], &["chat@0=y.csv"]).unwrap_err();
+        assert_eq!(both.to_string(), "`chat@0` stands in --scrape and in --tail");
+        assert_eq!(both.remedy(), "give one of them another name");
+        assert!(targets(&["chat@0=http://x"], &["chat@1=y.csv"]).is_ok());
+        let devices = [Device { index: Some(0), ..Device::named(GpuId::new("GPU-aa1")) }];
+        for tail in [&[][..], &["chat@GPU-aa1=y.csv"]] {
+            let scrapes = ["chat@0=http://x", "chat@GPU-aa=http://y"];
+            let count = 2 - tail.len();
+            let all = targets(&scrapes[..count], tail).unwrap();
+            let error = all.on_devices(&devices).unwrap_err();
+            assert!(error.to_string().contains("are one tenant on one GPU"), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_hold_nothing_that_upsets_a_terminal() {
+        let all = targets(&["a\u{202e}b\u{1b}[1m=http://x"], &["c\u{2066}d=y"]).unwrap();
+        assert_eq!(all.scrapes[0].owner.name, "a\u{fffd}b\u{fffd}[1m");
+        assert_eq!(all.tails[0].owner.name, "c\u{fffd}d");
+        assert!(targets(&["a\u{202e}=http://x", "a\u{202d}=http://y"], &[]).is_err());
     }
 }

@@ -7,6 +7,7 @@ use crate::domain::metric::Metric;
 use crate::domain::sink::Fact;
 use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
+use crate::sampler::services::clock::Middle;
 use crate::sampler::services::endpoint::Endpoint;
 use crate::sampler::services::fetch::{Answer, Client, FetchError};
 use crate::sampler::services::post::Post;
@@ -25,7 +26,7 @@ struct Played {
 }
 
 /// What came of one answer.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Said {
     readings: BTreeMap<Metric, f64>,
     spots: Vec<BlindSpot>,
@@ -50,11 +51,17 @@ impl Played {
     }
 
     fn at(&mut self, second: u64, body: &str) -> Said {
-        self.takes(second, Ok(Answer { body: body.to_owned(), date: None }))
+        self.takes(second, Ok(Answer { body: body.to_owned(), ..Answer::default() }))
     }
 
     fn takes(&mut self, second: u64, answer: Result<Answer, FetchError>) -> Said {
-        self.scraper.take(answer, stamp(second), self.zero + Duration::from_secs(second));
+        self.lasts(Duration::ZERO, second, answer)
+    }
+
+    /// Takes an answer that took twice as long as `half`.
+    fn lasts(&mut self, half: Duration, second: u64, answer: Result<Answer, FetchError>) -> Said {
+        let instant = self.zero + Duration::from_secs(second);
+        self.scraper.take(answer, Middle { at: stamp(second), instant, half });
         self.said()
     }
 
@@ -208,8 +215,11 @@ fn labels_are_added_and_errors_are_those_of_the_server() {
         "it has labels for errors, and none of one"
     );
     let said = played.at(2, &body(130, Some(5)));
-    assert_eq!(said.value(Metric::ErrorRate), Some(5.0));
-    assert_eq!(said.value(Metric::Throughput), Some(15.0));
+    assert_eq!(said.value(Metric::ErrorRate), None, "it may have counted for long");
+    assert_eq!(said.value(Metric::Throughput), Some(10.0));
+    let said = played.at(3, &body(140, Some(9)));
+    assert_eq!(said.value(Metric::ErrorRate), Some(4.0));
+    assert_eq!(said.value(Metric::Throughput), Some(14.0));
 }
 
 #[test]
@@ -259,6 +269,25 @@ fn tgi_counts_arrivals_besides_answers() {
     assert_eq!(said.value(Metric::Throughput), Some(20.0));
     assert_eq!(said.value(Metric::TokenThroughput), Some(400.0));
     assert_eq!(said.value(Metric::LatencyP50), Some(1.0));
+}
+
+#[test]
+fn a_summary_gives_its_mean_and_says_why_it_gives_no_quantile() {
+    let body = |requests: u64, sum: f64| {
+        format!(
+            "http_server_requests_seconds{{quantile=\"0.99\",status=\"200\"}} 9\n\
+             http_server_requests_seconds_count{{status=\"200\"}} {requests}\n\
+             http_server_requests_seconds_sum{{status=\"200\"}} {sum}\n"
+        )
+    };
+    let mut played = Played::new("chat@0=http://host");
+    let first = played.at(0, &body(100, 5.0));
+    assert!(first.notices.iter().any(|it| it.contains("is a summary")), "{:?}", first.notices);
+    let second = played.at(1, &body(140, 7.0));
+    assert_eq!(second.value(Metric::LatencyMean), Some(0.05));
+    assert_eq!(second.value(Metric::Throughput), Some(40.0));
+    assert_eq!(second.value(Metric::ErrorRate), Some(0.0));
+    assert_eq!(second.value(Metric::LatencyP99), None);
 }
 
 #[test]
@@ -334,7 +363,8 @@ fn several_servers_behind_one_address_are_noticed() {
 fn a_clock_that_is_far_off_is_told_once() {
     let answer = || {
         let date = Some("Thu, 01 Jan 2026 00:00:00 GMT".to_owned());
-        Ok(Answer { body: "vllm:num_requests_waiting 1\n".to_owned(), date })
+        let body = "vllm:num_requests_waiting 1\n".to_owned();
+        Ok(Answer { body, date, ..Answer::default() })
     };
     let mut played = Played::new("chat=http://host");
     assert_eq!(played.takes(0, answer()).spots, []);
@@ -342,6 +372,114 @@ fn a_clock_that_is_far_off_is_told_once() {
     assert_eq!(said.spots[0].kind, BlindSpotKind::ClockAssumed);
     assert!(said.spots[0].detail.contains("29.5 s behind ours"), "{:?}", said.spots);
     assert_eq!(played.takes(60, answer()).spots, []);
+}
+
+#[test]
+fn an_answer_that_broke_off_is_a_failed_scrape() {
+    let body = "vllm:generation_tokens_total 100\nvllm:num_requests_waiting 1\n";
+    let mut played = Played::new("chat=http://host");
+    played.at(0, body);
+    let said = played.at(1, &body[..body.len() - 3]);
+    assert!(said.notices[0].contains("its answer broke off: its end is missing"), "{said:?}");
+    assert!(said.readings.is_empty());
+    assert!(played.at(2, body).notices[0].contains("answers again"));
+    let open = |end: &str| {
+        let body = format!("{body}{end}");
+        Ok(Answer { body, is_open_metrics: true, ..Answer::default() })
+    };
+    assert!(!played.takes(3, open("# EOF\n")).readings.is_empty());
+    assert!(played.takes(4, open("")).readings.is_empty());
+}
+
+#[test]
+fn label_sets_that_come_or_come_back_with_a_history_count_from_the_next_scrape_on() {
+    let body = |sets: &[(&str, u64)]| -> String {
+        let line = |(name, it): &(&str, u64)| {
+            let labels = format!("handler=\"{name}\",");
+            let counts = [("1", *it), ("+Inf", *it)];
+            format!("vllm:generation_tokens_total{{engine=\"{name}\"}} {it}\n")
+                + &histogram("vllm:e2e_request_latency_seconds", &labels, &counts, 1.0)
+        };
+        sets.iter().map(line).collect()
+    };
+    let mut played = Played::new("chat=http://host");
+    let mut rate = |second: u64, sets: &[(&str, u64)]| {
+        played.at(second, &body(sets)).value(Metric::TokenThroughput)
+    };
+    rate(0, &[("a", 1000), ("b", 300_000)]);
+    assert_eq!(rate(1, &[("a", 1100)]), Some(100.0));
+    assert_eq!(rate(2, &[("a", 1200), ("b", 300_500)]), Some(100.0), "it comes back");
+    assert_eq!(rate(3, &[("a", 1300), ("b", 300_510)]), Some(110.0));
+    assert_eq!(rate(4, &[("a", 1400), ("b", 300_520), ("c", 9000)]), Some(110.0), "it is new");
+    assert_eq!(rate(5, &[("a", 1500), ("b", 300_530), ("c", 9001)]), Some(111.0));
+    assert_eq!(rate(6, &[("a", 3), ("b", 4), ("d", 5)]), Some(12.0), "all began anew");
+    assert_eq!(rate(7, &[("a", 3), ("b", 4), ("d", 5), ("c", 6)]), Some(6.0), "so has this one");
+}
+
+#[test]
+fn a_scrape_that_takes_most_of_the_interval_gives_no_rate_and_says_why() {
+    let body = |requests: u64| {
+        let counts = [("1", requests), ("+Inf", requests)];
+        let body = histogram("web_latency_seconds", "", &counts, requests as f64 / 4.0);
+        Ok(Answer { body, ..Answer::default() })
+    };
+    let mut played = Played::new("web=http://host");
+    let slow = Duration::from_millis(450);
+    played.lasts(slow, 0, body(100));
+    let said = played.lasts(Duration::ZERO, 1, body(200));
+    assert_eq!(said.value(Metric::Throughput), None);
+    assert_eq!(said.value(Metric::LatencyMean), Some(0.25));
+    assert_eq!(said.value(Metric::LatencyP50), Some(0.5));
+    assert_eq!(said.spots.iter().map(|it| it.kind).collect::<Vec<_>>(), [BlindSpotKind::TooCoarse]);
+    assert!(said.spots[0].detail.contains("more than a fifth"), "{said:?}");
+    let said = played.lasts(slow, 2, body(300));
+    assert_eq!((said.value(Metric::Throughput), said.spots.len()), (None, 0), "it is told once");
+    assert_eq!(played.lasts(slow, 12, body(1300)).value(Metric::Throughput), Some(100.0));
+}
+
+#[test]
+fn an_odd_label_set_is_left_out_alone_and_told_once() {
+    let body = |requests: u64| {
+        let good = |name: &str| {
+            let counts = [("0.1", requests), ("0.5", requests), ("+Inf", requests)];
+            histogram("web_latency_seconds", &format!("h=\"{name}\","), &counts, 1.0)
+        };
+        let other = [("3", 10 * requests), ("+Inf", 10 * requests)];
+        good("a")
+            + &good("b")
+            + &histogram("web_latency_seconds", "h=\"c\",", &other, 1.0)
+            + "web_latency_seconds_bucket{h=\"d\",le=\"0.1\"} 5\n"
+    };
+    let mut played = Played::new("web=http://host");
+    let first = played.at(0, &body(100));
+    assert_eq!(first.spots[0].kind, BlindSpotKind::Rejected);
+    assert!(first.spots[0].detail.ends_with("and are left out: 2"), "{first:?}");
+    let said = played.at(1, &body(150));
+    assert_eq!((said.value(Metric::Throughput), said.spots.len()), (Some(100.0), 0));
+    assert_eq!(said.value(Metric::LatencyP50), Some(0.05));
+}
+
+#[test]
+fn gauges_that_cannot_be_are_told_once_for_each_metric() {
+    let body = "vllm:num_requests_waiting{e=\"0\"} NaN\nvllm:num_requests_waiting{e=\"1\"} 2\n\
+                vllm:num_requests_running -1\nvllm:kv_cache_usage_perc 85\n";
+    let mut played = Played::new("chat=http://host");
+    let said = played.at(0, body);
+    assert_eq!(said.readings, BTreeMap::from([(Metric::QueueDepth, 2.0)]));
+    assert!(said.spots.iter().all(|it| it.kind == BlindSpotKind::Rejected), "{said:?}");
+    let told: Vec<Metric> = said.spots.iter().filter_map(|it| it.metric).collect();
+    assert_eq!(told, [Metric::QueueDepth, Metric::RequestsRunning, Metric::KvCacheUsed]);
+    assert_eq!(played.at(1, body).spots, []);
+}
+
+#[test]
+fn metrics_that_never_had_a_number_are_not_called_lost() {
+    let body = "vllm:generation_tokens_total NaN\n";
+    let mut played = Played::new("chat=http://host");
+    let said = played.at(0, body);
+    assert!(said.notices[0].contains("have no number for a value yet"), "{said:?}");
+    played.at(1, "vllm:generation_tokens_total 1\n");
+    assert!(played.at(2, body).notices[0].contains("has lost the metrics"));
 }
 
 fn client(server: &Server, settings: Settings) -> Client {

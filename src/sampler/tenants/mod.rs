@@ -17,17 +17,17 @@ mod view;
 
 pub(crate) use crate::sampler::tenants::ghost::Ghost;
 pub use crate::sampler::tenants::ghost::{LEAST_HIDDEN_BYTES, hidden_bytes};
-pub(crate) use crate::sampler::tenants::host::Host;
+pub(crate) use crate::sampler::tenants::host::{Host, plain};
 pub use crate::sampler::tenants::resolver::Resolver;
 pub use crate::sampler::tenants::rules::{Rules, RulesError};
 pub(crate) use crate::sampler::tenants::view::{View, of as view_of};
 
 use crate::domain::blind_spot::BlindSpot;
-use crate::domain::ident::{GpuId, ProcessKey};
+use crate::domain::ident::{GpuId, ProcessKey, TenantId};
 use crate::domain::outline::Process;
 
 /// Tenant of processes of which nothing says whose they are.
-pub const UNATTRIBUTED: &str = "unattributed";
+pub const UNATTRIBUTED: &str = TenantId::UNATTRIBUTED;
 
 /// Tenant of memory that no visible process holds.
 pub const GHOST: &str = "ghost";

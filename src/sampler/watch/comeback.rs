@@ -7,8 +7,8 @@ use crate::sampler::source::{GpuSource, Question, Refusal};
 use crate::sampler::watch::{LOOK_UP_US, Watch};
 
 /// A GPU that is lost is looked for again after so long, doubled each time up to the longest.
-const FIRST_RETRY_US: i64 = 1_000_000;
-const LONGEST_RETRY_US: i64 = 30_000_000;
+pub(crate) const FIRST_RETRY_US: i64 = 1_000_000;
+pub(crate) const LONGEST_RETRY_US: i64 = 30_000_000;
 
 impl Watch {
     /// Waits until a lost GPU can be opened again. `false`: the recording is over.
@@ -22,14 +22,19 @@ impl Watch {
             self.shared.clock.sleep_until(self.now().monotonic_us + LOOK_UP_US);
             let now = self.now();
             if self.is_over() {
-                self.gap(None, TimeSpan::new(lost.stamp(), now.stamp()), detail, refusal.remedy());
+                self.gap(
+                    None,
+                    TimeSpan::covering(lost.stamp(), now.stamp()),
+                    detail,
+                    refusal.remedy(),
+                );
                 return false;
             }
             if now.monotonic_us < next_us {
                 continue;
             }
             if let Some(source) = self.reopen() {
-                let span = TimeSpan::new(lost.stamp(), self.now().stamp());
+                let span = TimeSpan::covering(lost.stamp(), self.now().stamp());
                 self.gap(None, span, detail, refusal.remedy());
                 self.tell(Notice::info(format!("{}: seen again", self.label)));
                 self.begin_anew(source);
@@ -64,7 +69,8 @@ impl Watch {
         self.field_refusals.clear();
         self.lists.clear();
         self.forget_history();
-        self.last = self.now();
+        self.check_clocks(self.now());
         self.own.skip(self.now());
+        self.held_up_us = self.now().monotonic_us;
     }
 }

@@ -34,11 +34,17 @@ impl Watch {
         if !self.settle(place, &empty_is_fine(answer), now) {
             return;
         }
+        let key = |it: &RingSample| (it.stamp_us, 0);
+        let cursor = self.rings.entry(ring).or_default();
+        // Where the clock jumped during the call, the ring has to be asked anew.
+        if cursor.last_seen_us() != after_us || !cursor.unseen(&mut samples, key) {
+            return;
+        }
         let newest = samples.iter().filter(|it| it.count.value().is_some()).map(|it| it.stamp_us);
         self.settle_clock(newest.max(), now);
         samples.retain(|it| !self.is_ahead(it.stamp_us, now));
         let cursor = self.rings.entry(ring).or_default();
-        let drained = cursor.drain(samples, now.monotonic_us, |it| (it.stamp_us, ()));
+        let drained = cursor.drain(samples, now.monotonic_us, key);
         self.tell_lost(&drained, ring.metric(), now);
         if drained.fresh.is_empty() && !self.is_over() {
             self.ask_instead(ring);
@@ -87,9 +93,9 @@ impl Watch {
         if !self.settle(place, &empty_is_fine(answer), now) {
             return;
         }
-        let newest = samples.iter().filter(|it| is_believable(it)).map(|it| it.stamp_us);
-        self.settle_clock(newest.max(), now);
-        samples.retain(|it| !self.is_ahead(it.stamp_us, now));
+        if self.processes.last_seen_us() != after_us {
+            return;
+        }
         // Rows of zombies carry tiny stamps and percents by the thousand; empty ones fill the buffer.
         let broken = samples.iter().filter(|it| it.pid != 0 && !is_believable(it)).count();
         samples.retain(is_believable);
@@ -99,7 +105,13 @@ impl Watch {
             self.sieve.drop(Metric::GpuUtilization, &self.subject, why, &mut notes);
         }
         notes.into_iter().for_each(|it| self.tell(it));
-        let drained = self.processes.drain(samples, now.monotonic_us, |it| (it.stamp_us, it.pid));
+        let key = |it: &ProcessSample| (it.stamp_us, it.pid);
+        if !self.processes.unseen(&mut samples, key) {
+            return;
+        }
+        self.settle_clock(samples.iter().map(|it| it.stamp_us).max(), now);
+        samples.retain(|it| !self.is_ahead(it.stamp_us, now));
+        let drained = self.processes.drain(samples, now.monotonic_us, key);
         self.tell_lost(&drained, Metric::GpuUtilization, now);
         drained.fresh.iter().for_each(|it| self.tell_process(it, now));
     }
@@ -110,7 +122,9 @@ impl Watch {
             return;
         }
         let mut key = self.meet(sample.pid, at, None, false);
-        if key.started.is_some_and(|it| it > at.plus_micros(BORN_LATER_US)) {
+        // Where the wall clock was set back, a process may seem to begin after its own samples.
+        let latest = at.plus_micros(BORN_LATER_US + self.set_back_us);
+        if key.started.is_some_and(|it| it > latest) {
             key = ProcessKey { pid: sample.pid, started: None };
         }
         let mut readings = vec![
@@ -150,19 +164,9 @@ impl Watch {
     fn tell_lost<T>(&mut self, drained: &Drained<T>, metric: Metric, now: Moment) {
         let Some((from, until)) = drained.lost else { return };
         let real = |it| Timestamp::from_micros(self.stamps.real(it, now));
-        let span = TimeSpan::new(real(from), real(until));
+        let span = TimeSpan::covering(real(from), real(until));
         let detail = format!("{}: the driver's ring wrapped around before it was read", self.label);
         self.gap(Some(metric), span, detail, "");
-    }
-
-    /// Moves the cursors after the wall clock was set, so that old stamps do not hide new ones.
-    pub(super) fn rebase_rings(&mut self, now: Moment) {
-        if self.stamps.clock() != Some(StampClock::Realtime) {
-            return;
-        }
-        let stamp_us = u64::try_from(now.realtime_us).unwrap_or(0);
-        self.rings.values_mut().for_each(|it| it.rebase(stamp_us));
-        self.processes.rebase(stamp_us);
     }
 
     /// Reads once more what the rings hold: the end of the recording loses nothing.

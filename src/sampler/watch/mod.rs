@@ -4,6 +4,7 @@ mod ask;
 mod comeback;
 mod drain;
 mod hidden;
+mod jumps;
 mod own;
 mod people;
 mod probe;
@@ -15,7 +16,7 @@ use crate::domain::outline::Device;
 use crate::domain::sink::Fact;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::sampler::births::Births;
-use crate::sampler::clock::{Clock, Jump, Moment, jump};
+use crate::sampler::clock::{Clock, Moment};
 use crate::sampler::crew::Crew;
 use crate::sampler::gauge::{Gauge, State, Task, gauges};
 use crate::sampler::layout::Layout;
@@ -27,6 +28,7 @@ use crate::sampler::source::{
     GpuHost, GpuSource, Identity, ListedProcess, Pace, Part, ProcessList, Refusal, Ring,
 };
 use crate::sampler::stamps::Stamps;
+pub(crate) use crate::sampler::watch::comeback::{FIRST_RETRY_US, LONGEST_RETRY_US};
 use crate::sampler::watch::hidden::Hidden;
 use crate::sampler::watch::own::Own;
 use std::collections::BTreeMap;
@@ -85,7 +87,11 @@ pub(crate) struct Watch {
     hidden: Hidden,
     own: Own,
     began: Timestamp,
+    /// How far the wall clock was set back in all.
+    set_back_us: i64,
     last: Moment,
+    /// Until when it was already said that nobody looked, monotonic.
+    held_up_us: i64,
     gaps: u32,
     /// Why nothing more can be asked.
     ending: Option<Refusal>,
@@ -133,7 +139,9 @@ impl Watch {
             hidden: Hidden::default(),
             own: Own::new(now),
             began: now.stamp(),
+            set_back_us: 0,
             last: now,
+            held_up_us: now.monotonic_us,
             gaps: 0,
             ending: None,
         }
@@ -217,7 +225,8 @@ impl Watch {
 
     /// Does all tasks of a pace that are due, or nearly so.
     pub(crate) fn look(&mut self, pace: Pace) {
-        self.check_clocks();
+        self.check_clocks(self.now());
+        self.check_lateness(pace);
         if self.layout_changed.swap(false, Ordering::AcqRel) {
             self.look_anew();
         }
@@ -268,6 +277,8 @@ impl Watch {
         self.pulse.leave();
         let after = self.now();
         let took_us = after.monotonic_us - before.monotonic_us;
+        // The middle between two clocks would be no time at all.
+        let before = if self.check_clocks(after) { after } else { before };
         self.own.called(took_us);
         if took_us > HANG_US {
             let detail = format!(
@@ -277,7 +288,8 @@ impl Watch {
                 took_us as f64 / 1e6
             );
             self.tell(Notice::warning(format!("{detail}; it is seen again")));
-            self.gap(None, TimeSpan::new(before.stamp(), after.stamp()), detail, "");
+            self.gap(None, TimeSpan::covering(before.stamp(), after.stamp()), detail, "");
+            self.held_up_us = after.monotonic_us;
         } else {
             self.gauges[place].paid(took_us);
         }
@@ -309,7 +321,7 @@ impl Watch {
                 let function = self.gauges[place].task.function();
                 let detail =
                     format!("{}: {function} is refused from here on: {refusal}", self.label);
-                let span = TimeSpan::new(now.stamp(), now.stamp().plus_micros(1));
+                let span = TimeSpan::covering(now.stamp(), now.stamp());
                 self.gap(None, span, detail, refusal.remedy());
             }
         } else {
@@ -325,7 +337,7 @@ impl Watch {
             Task::Ring(ring) => Some(ring.metric()),
             _ => None,
         };
-        self.gap(metric, TimeSpan::new(since, until), detail, refusal.remedy());
+        self.gap(metric, TimeSpan::covering(since, until), detail, refusal.remedy());
     }
 
     /// Tells of what still fails at the end.
@@ -338,13 +350,7 @@ impl Watch {
         }
     }
 
-    fn gap(
-        &mut self,
-        metric: Option<Metric>,
-        span: Option<TimeSpan>,
-        detail: String,
-        remedy: &str,
-    ) {
+    fn gap(&mut self, metric: Option<Metric>, span: TimeSpan, detail: String, remedy: &str) {
         self.gaps += 1;
         let detail = match self.gaps.cmp(&MOST_GAPS) {
             std::cmp::Ordering::Less => detail,
@@ -354,29 +360,7 @@ impl Watch {
             std::cmp::Ordering::Greater => return,
         };
         let subject = self.subject.clone();
-        self.tell(blind(BlindSpotKind::Gap, subject, metric, span, detail, remedy));
-    }
-
-    /// Notices sleep of the host and a wall clock that was set.
-    fn check_clocks(&mut self) {
-        let now = self.now();
-        let Some(jumped) = jump(self.last, now) else {
-            self.last = now;
-            return;
-        };
-        let what = match jumped {
-            Jump::Suspended(us) => format!("the host slept for {:.1} s", us as f64 / 1e6),
-            Jump::Stepped(us) => format!("the wall clock was set by {:.1} s", us as f64 / 1e6),
-        };
-        let (first, last) = (self.last.stamp(), now.stamp());
-        let span = TimeSpan::covering(first.min(last), first.max(last));
-        self.gap(None, Some(span), format!("{}: {what}", self.label), "");
-        if let Jump::Stepped(_) = jumped {
-            self.rebase_rings(now);
-        }
-        self.stamps.forget();
-        self.forget_history();
-        self.last = now;
+        self.tell(blind(BlindSpotKind::Gap, subject, metric, Some(span), detail, remedy));
     }
 
     /// Nothing is compared across a gap.

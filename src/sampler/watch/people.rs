@@ -9,6 +9,7 @@ use crate::sampler::clock::Moment;
 use crate::sampler::gauge::{State, Task};
 use crate::sampler::message::{Message, Origin};
 use crate::sampler::source::{Count, FoundInstance, ListedProcess, Part, Reply};
+use crate::sampler::tenants::plain;
 use crate::sampler::watch::Watch;
 use std::collections::BTreeMap;
 
@@ -131,7 +132,7 @@ impl Watch {
 fn program(command: &str) -> Option<String> {
     let path = command.split_whitespace().next()?;
     let name = path.rsplit('/').next()?;
-    (!name.is_empty()).then(|| name.to_owned())
+    (!name.is_empty()).then(|| plain(name))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 /// How long one wait for an event lasts, milliseconds; the end of a recording waits for it.
-const EVENT_WAIT_MS: u32 = 1000;
+const EVENT_WAIT_MS: u32 = 400;
 
 impl Watch {
     /// Asks everything once.
@@ -72,6 +72,7 @@ impl Watch {
         self.tell_hidden_processes();
         let now = self.now();
         self.own.skip(now);
+        self.tell(Message::Looked { missed: 0 });
         for gauge in &mut self.gauges {
             gauge.advance(now.monotonic_us);
         }

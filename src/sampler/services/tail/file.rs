@@ -34,6 +34,8 @@ pub(crate) struct Follower {
     open: Option<Open>,
     /// Whether the file was there, or missing, before.
     was_missing: bool,
+    /// Whether the path leads nowhere, although it led to the file that is followed.
+    pub(crate) is_gone: bool,
 }
 
 #[derive(Debug)]
@@ -52,7 +54,7 @@ struct Open {
 impl Follower {
     /// Follows a path; what stands in it now is older than us, but for its first line.
     pub(crate) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), open: None, was_missing: false }
+        Self { path: path.to_owned(), open: None, was_missing: false, is_gone: false }
     }
 
     /// Looks for new lines; `Err` says why the file cannot be read.
@@ -75,7 +77,9 @@ impl Follower {
     /// Looks whether the path leads to another file by now, or to a shorter one.
     fn follow_rotation(&mut self, each: &mut dyn FnMut(Found)) -> std::io::Result<()> {
         // While there is no file of the name, the old one may still be written.
-        let Ok(there) = std::fs::metadata(&self.path) else { return Ok(()) };
+        let there = std::fs::metadata(&self.path);
+        self.is_gone = there.is_err();
+        let Ok(there) = there else { return Ok(()) };
         let Some(open) = &mut self.open else { return Ok(()) };
         let is_other = (there.dev(), there.ino()) != open.identity;
         if !is_other && there.len() >= open.position {

@@ -7,10 +7,10 @@ mod file;
 mod line;
 mod requests;
 mod stamp;
+mod tell;
 #[cfg(test)]
 mod tests;
 
-use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::sink::Fact;
@@ -47,6 +47,14 @@ pub(crate) struct Tail {
     /// Lines whose stamp, or whose zone, was assumed.
     made_stamps: u64,
     assumed_zones: u64,
+    /// Lines whose stamp cannot be, and the reason of the first.
+    misdated: u64,
+    first_misdated: Option<String>,
+    /// The first and the last look.
+    began: Option<Timestamp>,
+    looked: Option<Timestamp>,
+    /// Since when there is no file, although there was one.
+    gone_since: Option<Timestamp>,
 }
 
 impl Tail {
@@ -71,6 +79,11 @@ impl Tail {
             has_source: false,
             made_stamps: 0,
             assumed_zones: 0,
+            misdated: 0,
+            first_misdated: None,
+            began: None,
+            looked: None,
+            gone_since: None,
         }
     }
 
@@ -85,6 +98,8 @@ impl Tail {
 
     /// Reads what is new.
     pub(crate) fn look(&mut self, now: Timestamp) {
+        self.began.get_or_insert(now);
+        self.looked = Some(now);
         let mut found = Vec::new();
         let outcome = self.follower.look(&mut |it| found.push(it));
         match outcome {
@@ -96,6 +111,7 @@ impl Tail {
             }
             Err(_) => {}
         }
+        self.watch_gap(now, !found.is_empty());
         for it in found {
             self.take(it, now);
         }
@@ -158,11 +174,15 @@ impl Tail {
         let stamps = [entry.time, entry.arrival];
         self.assumed_zones += u64::from(stamps.iter().flatten().any(|it| it.is_assumed));
         self.made_stamps += u64::from(stamps.iter().all(Option::is_none));
+        let stamp = entry.time.or(entry.arrival);
+        if stamp.is_some_and(|it| !self.fits(it, now)) {
+            return;
+        }
         if entry.is_request() {
             self.requests.take(request(&entry, now), now);
             return;
         }
-        let at = entry.time.or(entry.arrival).map_or(now, |it| it.at);
+        let at = stamp.map_or(now, |it| it.at);
         let mut readings = entry.readings;
         let has_mean = readings.iter().any(|it| it.0 == Metric::LatencyMean);
         readings.extend(entry.latency_s.filter(|_| !has_mean).map(|it| (Metric::LatencyMean, it)));
@@ -207,60 +227,9 @@ impl Tail {
         let rows = self.requests.finish();
         self.send(rows);
         self.describe();
-        if self.bad > 0 {
-            let first = self.first_bad.clone().unwrap_or_default();
-            let detail =
-                format!("{}: lines that could not be read: {}; {first}", self.name(), self.bad);
-            self.blind_spot(BlindSpotKind::Rejected, detail, "correct what the tenant writes");
-        }
-        if self.is_missing {
-            let detail = format!("{}: the file could not be read", self.name());
-            self.blind_spot(
-                BlindSpotKind::Gap,
-                detail,
-                "check the path of --tail, and who may read it",
-            );
-        }
-        if self.requests.late > 0 {
-            let detail = format!(
-                "{}: requests that were written late, or whose stamps do not fit the others, and left out: {}",
-                self.name(),
-                self.requests.late
-            );
-            self.blind_spot(
-                BlindSpotKind::Rejected,
-                detail,
-                "write requests when they are answered",
-            );
-        }
-        if self.made_stamps > 0 {
-            let detail = format!(
-                "{}: lines without a stamp, which got the time of reading: {}",
-                self.name(),
-                self.made_stamps
-            );
-            self.blind_spot(BlindSpotKind::ClockAssumed, detail, "write a column `time`");
-        }
-        if self.assumed_zones > 0 {
-            let detail = format!(
-                "{}: stamps without a zone, read as UTC: {}",
-                self.name(),
-                self.assumed_zones
-            );
-            let remedy =
-                "write stamps with a zone, such as 2026-01-31T12:00:00Z, or seconds since 1970";
-            self.blind_spot(BlindSpotKind::ClockAssumed, detail, remedy);
-        }
-        if self.post.lost > 0 {
-            let detail = format!("{}: {} rows found the writer busy", self.name(), self.post.lost);
-            self.blind_spot(BlindSpotKind::Gap, detail, "write to a faster disk");
-        }
-    }
-
-    fn blind_spot(&mut self, kind: BlindSpotKind, detail: String, remedy: &str) {
-        let subject = Some(self.subject.clone());
-        let (metric, span, remedy) = (None, None, remedy.to_owned());
-        self.post.fact(Fact::BlindSpot(BlindSpot { kind, subject, metric, span, detail, remedy }));
+        self.tell_refused();
+        self.tell_gaps();
+        self.tell_assumed();
     }
 }
 

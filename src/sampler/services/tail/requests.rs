@@ -59,6 +59,8 @@ pub(crate) struct Requests {
     /// The last second that was closed.
     closed: Option<i64>,
     closed_arrivals: Option<i64>,
+    /// The latest second of the log when nothing could be seen for a while.
+    unseen_after: Option<i64>,
     longest_s: f64,
     /// Our second when a request was taken last.
     taken: i64,
@@ -79,6 +81,7 @@ impl Requests {
             latest: i64::MIN,
             closed: None,
             closed_arrivals: None,
+            unseen_after: None,
             longest_s: 0.0,
             taken: i64::MIN,
             ahead_s: None,
@@ -105,6 +108,16 @@ impl Requests {
         self.seconds.entry(second).or_default().take(request);
     }
 
+    /// Says that nothing could be seen for a while: what comes now is later than that.
+    pub(crate) fn interrupt(&mut self) {
+        self.unseen_after = Some(self.latest);
+    }
+
+    /// Whether nothing could be seen for a while between two seconds.
+    fn is_unseen(&self, from: i64, until: i64) -> bool {
+        self.unseen_after.is_some_and(|it| from <= it && it < until)
+    }
+
     /// Closes the seconds that are over by the log's own clock, and all where the log is still.
     pub(crate) fn close(&mut self, now: Timestamp) -> Vec<Row> {
         let is_still = second_of(now).saturating_sub(self.taken) > LATENESS_S;
@@ -129,11 +142,12 @@ impl Requests {
             let (second, requests) = entry.remove_entry();
             let has_status = requests.has_status;
             let idle = self.closed.map_or(second, |it| it + 1)..second;
-            if idle.end - idle.start <= LONGEST_IDLE_S {
+            let is_unseen = self.is_unseen(idle.start - 1, idle.end);
+            if idle.end - idle.start <= LONGEST_IDLE_S && !is_unseen {
                 rows.extend(idle.map(|it| (end_of(it), nothing(has_status))));
             }
             let mut readings = requests.readings(self.least);
-            if self.first == Some(second) {
+            if self.first == Some(second) || is_unseen {
                 readings = without_rates(readings);
             }
             rows.push((end_of(second), readings));
@@ -157,7 +171,8 @@ impl Requests {
         for (second, count) in counted.range(first + 1..) {
             let idle = self.closed_arrivals.map_or(*second, |it| it + 1)..*second;
             // After a long gap the seconds in between are not idle, they are unknown.
-            if idle.end - idle.start <= LONGEST_IDLE_S {
+            let is_unseen = self.is_unseen(idle.start - 1, idle.end);
+            if idle.end - idle.start <= LONGEST_IDLE_S && !is_unseen {
                 rows.extend(idle.map(|it| (end_of(it), vec![(Metric::OfferedLoad, 0.0)])));
             }
             if self.closed_arrivals.is_none_or(|it| it < *second) {

@@ -50,6 +50,12 @@ impl Followed {
         self.said()
     }
 
+    /// Looks when this many seconds have passed.
+    fn at(&mut self, second: i64) -> Said {
+        self.tail.look(Timestamp::from_micros((ZERO + second) * 1_000_000));
+        self.said()
+    }
+
     fn closed(&mut self) -> Said {
         self.tail.close();
         self.said()
@@ -120,6 +126,52 @@ fn a_log_without_stamps_or_zones_is_told() {
     let mut followed = Followed::new("time,rps\n");
     followed.gets("2026-01-01 00:00:07,5\n");
     assert!(followed.closed().spots[0].detail.contains("without a zone"));
+}
+
+#[test]
+fn stamps_that_cannot_be_are_left_out_counted_and_told_once() {
+    for (first, cause) in [
+        ("2100-01-01T00:00:00Z", "the clock of the tenant is wrong"),
+        ("2026-01-01 01:00:00", "is local time as it seems"),
+        ("2025-12-31T23:00:00Z", "60.0 min before the recording began"),
+    ] {
+        let mut followed = Followed::new("time,rps\n");
+        let said = followed.gets(&format!("{first},5\n1767229200,6\n1767225601,7\n"));
+        assert_eq!(said.rows, [(1.0, vec![(Metric::Throughput, 7.0)])], "{first}");
+        assert!(said.notices.len() == 1 && said.notices[0].contains(cause), "{:?}", said.notices);
+        let spot = &followed.closed().spots[0];
+        assert_eq!(spot.kind, BlindSpotKind::Rejected);
+        assert!(spot.detail.contains("stamps cannot be: 2; a stamp lies"), "{spot:?}");
+    }
+    let mut json = Followed::new("");
+    let said =
+        json.gets("{\"ts\": 4102444800, \"rps\": 5}\n{\"ts\": 4102444800, \"latency_s\": 5}\n");
+    assert_eq!((said.rows, said.notices.len()), (vec![], 1));
+}
+
+#[test]
+fn a_file_that_is_away_leaves_a_gap_and_no_zeros() {
+    let mut followed = Followed::new("time,latency_ms\n");
+    let lines = |from: i64, until: i64| -> String {
+        (from..until).map(|it| format!("{}.5,20\n", ZERO + it)).collect()
+    };
+    let mut rows = followed.gets(&lines(0, 4)).rows;
+    std::fs::remove_file(&followed.path).unwrap();
+    for second in 4..8 {
+        rows.extend(followed.at(second).rows);
+    }
+    std::fs::write(&followed.path, format!("time,latency_ms\n{}", lines(8, 14))).unwrap();
+    let back = followed.at(8);
+    let gap = &back.spots[0];
+    assert_eq!((gap.kind, gap.span.unwrap().seconds()), (BlindSpotKind::Gap, 4.0));
+    rows.extend(back.rows);
+    rows.extend(followed.closed().rows);
+    let rates = rows.iter().filter_map(|it| {
+        let rate = it.1.iter().find(|it| it.0 == Metric::Throughput)?.1;
+        Some((it.0, rate))
+    });
+    let expected = [2.0, 3.0, 4.0, 10.0, 11.0, 12.0, 13.0].map(|it| (it, 1.0));
+    assert_eq!(rates.collect::<Vec<_>>(), expected);
 }
 
 #[test]
