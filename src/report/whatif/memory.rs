@@ -1,6 +1,7 @@
 //! Whether memory holds out under each way to share.
 
 use crate::colocation::memory::outlook::SpaceOutlook;
+use crate::colocation::share::Mechanism;
 use crate::domain::units::MemoryBytes;
 use crate::report::block::{Block, Cell, Mark, Statement, Table};
 use crate::report::cells::{missing, numbers, words};
@@ -33,12 +34,13 @@ pub(super) fn addition(input: &WhatIf<'_>) -> String {
         .collect();
     let Some(most) = risky.iter().map(|it| it.0).reduce(f64::max) else { return String::new() };
     let ways: Vec<String> = risky.iter().map(|it| it.1.to_owned()).collect();
-    let up_to = if risky.len() > 1 { "up to " } else { "" };
-    format!(
-        " But memory runs out under {} within a day, with a chance of {up_to}{}.",
-        list(&ways),
-        chance(most)
-    )
+    let is_nearly_sure = most > 0.999;
+    let how_likely = match (is_nearly_sure, risky.len()) {
+        (true, _) => "above 99.9 %".to_owned(),
+        (false, 1) => format!("of {}", chance(most)),
+        (false, _) => format!("of up to {}", chance(most)),
+    };
+    format!(" But memory runs out under {} within a day, with a chance {how_likely}.", list(&ways))
 }
 
 /// A chance for people: never 0 % for what may happen.
@@ -90,7 +92,7 @@ fn table(input: &WhatIf<'_>) -> Block {
                 .and_then(|it| MemoryBytes::from_f64(it.max(0.0)))
             {
                 Some(it) => Cell::Quantity(it.to_string()),
-                None => missing(&why(input, space)),
+                None => missing(&why(input, scene, space)),
             };
             rows.push(vec![
                 Cell::Text(way(&scene.mechanism).to_owned()),
@@ -99,7 +101,7 @@ fn table(input: &WhatIf<'_>) -> Block {
                 bytes(forecast.map(|it| it.room_bytes)),
                 match row.out_of_memory_ratio {
                     Some(it) => Cell::Quantity(chance(it)),
-                    None => missing(&why(input, space)),
+                    None => missing(&why(input, scene, space)),
                 },
             ]);
         }
@@ -117,7 +119,7 @@ fn table(input: &WhatIf<'_>) -> Block {
     })
 }
 
-fn why(input: &WhatIf<'_>, space: Option<&SpaceOutlook>) -> String {
+fn why(input: &WhatIf<'_>, scene: &Scene, space: Option<&SpaceOutlook>) -> String {
     let Some(space) = space else { return "nothing is known of memory".to_owned() };
     if space.forecast.is_some() {
         return "memory was sampled too sparsely to tell".to_owned();
@@ -128,7 +130,11 @@ fn why(input: &WhatIf<'_>, space: Option<&SpaceOutlook>) -> String {
         .filter_map(|it| input.parties.get(*it))
         .map(|it| name(&it.name))
         .collect();
+    let is_split = scene.terms.iter().any(|it| it.slice.is_some());
     match unknown.is_empty() {
+        true if scene.mechanism == Mechanism::Mig && !is_split => {
+            "no set of MIG instances holds all tenants".to_owned()
+        }
         true => "how much memory there is, is not known".to_owned(),
         false => format!("the memory of {} was not recorded", list(&unknown)),
     }
