@@ -13,6 +13,7 @@ pub mod domain;
 pub mod stats;
 
 pub mod import;
+pub mod prometheus;
 pub mod sampler;
 pub mod storage;
 

@@ -12,6 +12,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("stats", &[]),
     ("import", &["domain"]),
+    ("prometheus", &["domain"]),
     ("sampler", &["domain"]),
     ("storage", &["domain"]),
     ("analysis", &["domain", "stats"]),
@@ -23,6 +24,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         &[
             "domain",
             "import",
+            "prometheus",
             "sampler",
             "storage",
             "analysis",
@@ -62,6 +64,7 @@ const DOORS: &[(&str, &[&str])] = &[
         &[
             "domain",
             "import",
+            "prometheus",
             "sampler::tenants::rules",
             "storage",
             "analysis",
@@ -73,12 +76,20 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     (
         "serde_json",
-        &["sampler::services::tail", "sampler::tenants::names", "storage", "report::render", "cli"],
+        &[
+            "import::prometheus_json",
+            "prometheus",
+            "sampler::services::tail",
+            "sampler::tenants::names",
+            "storage",
+            "report::render",
+            "cli",
+        ],
     ),
     ("signal_hook", &["cli::record"]),
     ("statrs", &["stats"]),
     ("tempfile", &["cli"]),
-    ("thiserror", &["import", "sampler", "storage", "recommender", "report::plot"]),
+    ("thiserror", &["import", "prometheus", "sampler", "storage", "recommender", "report::plot"]),
     (
         "toml",
         &[
@@ -89,7 +100,7 @@ const DOORS: &[(&str, &[&str])] = &[
         ],
     ),
     ("unicode_width", &["report"]),
-    ("ureq", &["sampler::services::fetch"]),
+    ("ureq", &["prometheus::client", "sampler::services::fetch"]),
     ("zstd", &["import::text::decompress"]),
 ];
 

@@ -182,6 +182,8 @@ fn dialect_of(dialect: Dialect) -> &'static str {
         Dialect::Dcgm => "DCGM",
         Dialect::NvidiaGpuExporter => "nvidia_gpu_exporter",
         Dialect::Vllm => "vLLM",
+        Dialect::Hami => "HAMi",
+        Dialect::AllSmi => "all-smi",
     }
 }
 

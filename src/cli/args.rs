@@ -2,6 +2,7 @@
 
 use crate::cli::diagnose_args::DiagnoseArgs;
 use crate::cli::moment::{Moment, timestamp};
+use crate::cli::prometheus_args::PrometheusArgs;
 use crate::cli::record_args::{DoctorArgs, RecordArgs};
 use crate::cli::whatif_args::WhatIfArgs;
 use crate::domain::time::{SampleInterval, Timestamp};
@@ -116,7 +117,11 @@ pub(crate) struct NeighbourArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// Foreign logs that belong together; also .gz and .zst; - is standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(
+        required_unless_present = "prometheus",
+        conflicts_with = "prometheus",
+        value_name = "FILE"
+    )]
     pub(crate) files: Vec<PathBuf>,
     /// Recording to write, a folder
     #[arg(short, long, value_name = "FOLDER", default_value = "recording")]
@@ -127,6 +132,8 @@ pub(crate) struct ImportArgs {
     /// Add to the recording that stands there
     #[arg(long)]
     pub(crate) append: bool,
+    #[command(flatten)]
+    pub(crate) server: PrometheusArgs,
     #[command(flatten)]
     pub(crate) foreign: ForeignArgs,
 }

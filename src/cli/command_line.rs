@@ -1,6 +1,6 @@
 //! The command line as a report may repeat it: file names without their folders.
 
-use crate::sampler::secrets::masked_url;
+use crate::domain::secrets::masked_url;
 use std::ffi::OsString;
 use std::path::Path;
 

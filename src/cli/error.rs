@@ -57,6 +57,11 @@ impl CliError {
         Self { exit_code: NOT_ENOUGH_DATA, ..Self::usage(message, remedy) }
     }
 
+    /// A server did not give what it was asked for.
+    pub(crate) fn unreachable(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { exit_code: FAILED, ..Self::usage(message, remedy) }
+    }
+
     /// There is no GPU or no driver to record from.
     pub(crate) fn no_gpu(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { exit_code: NO_GPU, ..Self::usage(message, remedy) }

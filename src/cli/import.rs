@@ -2,6 +2,7 @@
 
 use crate::cli::args::ImportArgs;
 use crate::cli::error::CliError;
+use crate::cli::import_prometheus;
 use crate::cli::input::{import_into, report_summary};
 use crate::cli::output;
 use crate::cli::spool::gather;
@@ -14,8 +15,10 @@ pub(crate) fn run(arguments: &ImportArgs) -> Result<u8, CliError> {
         _ => Mode::Create,
     };
     let mut writer = RecordingWriter::open(&arguments.output, mode)?;
-    let inputs = gather(&arguments.files)?;
-    let outcome = import_into(&inputs, &arguments.foreign, &mut writer);
+    let outcome = match &arguments.server.prometheus {
+        Some(url) => import_prometheus::import_into(arguments, url, &mut writer).map(|it| vec![it]),
+        None => import_into(&gather(&arguments.files)?, &arguments.foreign, &mut writer),
+    };
     if arguments.force && outcome.is_err() {
         writer.abandon();
         return outcome.map(|_| 0);

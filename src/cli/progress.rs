@@ -49,6 +49,26 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// How long the rest of some work may take.
+#[derive(Debug, Default)]
+pub(crate) struct Estimate {
+    begun: Option<(Instant, usize)>,
+}
+
+impl Estimate {
+    /// The time that the rest takes if it goes on like this; `None` at the start.
+    pub(crate) fn left(&mut self, done: usize, all: usize) -> Option<Duration> {
+        let (begun, before) = *self.begun.get_or_insert_with(|| (Instant::now(), done));
+        let passed = done.checked_sub(before).filter(|it| *it > 0)?;
+        Some(begun.elapsed().mul_f64(all.saturating_sub(done) as f64 / passed as f64))
+    }
+}
+
+/// Waits.
+pub(crate) fn pause(length: Duration) {
+    std::thread::sleep(length);
+}
+
 /// What is told while something lasts.
 #[derive(Debug)]
 enum Line {

@@ -158,6 +158,10 @@ pub enum Dialect {
     NvidiaGpuExporter,
     /// Metric names of the vLLM server.
     Vllm,
+    /// Metric names of HAMi's monitor; old and new ones.
+    Hami,
+    /// Metric names of all-smi.
+    AllSmi,
 }
 
 /// A metric's name in a dialect, and the factor that turns its values into our unit.

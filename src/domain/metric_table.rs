@@ -1,6 +1,8 @@
 //! The table of metrics: one row each. `docs/METRICS.md` is printed from it.
 
-use crate::domain::metric::Dialect::{Dcgm, Dcgmi, Dmon, NvidiaGpuExporter, Pmon, Smi, Vllm};
+use crate::domain::metric::Dialect::{
+    AllSmi, Dcgm, Dcgmi, Dmon, Hami, NvidiaGpuExporter, Pmon, Smi, Vllm,
+};
 use crate::domain::metric::{Metric, MetricSpec, Precision, Scope, Unit};
 use crate::domain::source::Reading;
 
@@ -17,7 +19,7 @@ const MIB: f64 = 1_048_576.0;
 #[rustfmt::skip]
 pub const METRICS: &[MetricSpec] = &[
     MetricSpec { metric: Metric::GpuUtilization, key: "gpu_utilization_pct", label: "GPU utilisation", unit: Unit::Percent, scope: Scope::Anyone, reading: AVERAGE, range: (0.0, 100.0), precision: Precision::Single, dcgm_id: Some(203),
-        names: &[(Smi, "utilization.gpu", 1.0), (Dmon, "sm", 1.0), (Pmon, "sm", 1.0), (Dcgmi, "GPUTL", 1.0), (Dcgm, "DCGM_FI_DEV_GPU_UTIL", 1.0), (Dcgm, "DCGM_FI_DEV_GPU_UTIL_RATIO", 1.0), (NvidiaGpuExporter, "utilization_gpu_ratio", 100.0)],
+        names: &[(Smi, "utilization.gpu", 1.0), (Dmon, "sm", 1.0), (Pmon, "sm", 1.0), (Dcgmi, "GPUTL", 1.0), (Dcgm, "DCGM_FI_DEV_GPU_UTIL", 1.0), (Dcgm, "DCGM_FI_DEV_GPU_UTIL_RATIO", 1.0), (NvidiaGpuExporter, "utilization_gpu_ratio", 100.0), (Hami, "HostCoreUtilization", 1.0), (Hami, "hami_host_gpu_utilization_ratio", 1.0), (Hami, "Device_utilization_desc_of_container", 1.0), (Hami, "hami_container_device_utilization_ratio", 1.0), (AllSmi, "all_smi_gpu_utilization", 1.0)],
         meaning: "Share of the driver's sample window in which at least one kernel ran; says nothing of how many SMs it used." },
     MetricSpec { metric: Metric::MemoryUtilization, key: "memory_utilization_pct", label: "Memory utilisation", unit: Unit::Percent, scope: Scope::Anyone, reading: AVERAGE, range: (0.0, 100.0), precision: Precision::Single, dcgm_id: Some(204),
         names: &[(Smi, "utilization.memory", 1.0), (Dmon, "mem", 1.0), (Pmon, "mem", 1.0), (Dcgmi, "MCUTL", 1.0), (Dcgm, "DCGM_FI_DEV_MEM_COPY_UTIL", 1.0), (Dcgm, "DCGM_FI_DEV_MEM_COPY_UTIL_RATIO", 1.0), (NvidiaGpuExporter, "utilization_memory_ratio", 100.0)],
@@ -59,13 +61,13 @@ pub const METRICS: &[MetricSpec] = &[
         names: &[(Dcgmi, "FP16A", 1.0), (Dcgm, "DCGM_FI_PROF_PIPE_FP16_ACTIVE", 1.0)],
         meaning: "Share of cycles in which the FP16 pipe was active." },
     MetricSpec { metric: Metric::FramebufferUsed, key: "framebuffer_used_bytes", label: "Framebuffer used", unit: Unit::Bytes, scope: Scope::Anyone, reading: Reading::Instant, range: (0.0, MEMORY_MOST), precision: Precision::Whole, dcgm_id: Some(252),
-        names: &[(Smi, "memory.used", MIB), (Smi, "used_gpu_memory", MIB), (Smi, "used_memory", MIB), (Dmon, "fb", MIB), (Pmon, "fb", MIB), (Dcgmi, "FBUSD", MIB), (Dcgm, "DCGM_FI_DEV_FB_USED", MIB), (NvidiaGpuExporter, "memory_used_bytes", 1.0), (NvidiaGpuExporter, "compute_app_used_memory_bytes", 1.0)],
+        names: &[(Smi, "memory.used", MIB), (Smi, "used_gpu_memory", MIB), (Smi, "used_memory", MIB), (Dmon, "fb", MIB), (Pmon, "fb", MIB), (Dcgmi, "FBUSD", MIB), (Dcgm, "DCGM_FI_DEV_FB_USED", MIB), (NvidiaGpuExporter, "memory_used_bytes", 1.0), (NvidiaGpuExporter, "compute_app_used_memory_bytes", 1.0), (Hami, "HostGPUMemoryUsage", 1.0), (Hami, "hami_host_gpu_memory_used_bytes", 1.0), (Hami, "vGPU_device_memory_usage_in_bytes", 1.0), (Hami, "hami_vgpu_memory_used_bytes", 1.0), (AllSmi, "all_smi_gpu_memory_used_bytes", 1.0)],
         meaning: "Device memory in use." },
     MetricSpec { metric: Metric::FramebufferFree, key: "framebuffer_free_bytes", label: "Framebuffer free", unit: Unit::Bytes, scope: Scope::DeviceOrInstance, reading: Reading::Instant, range: (0.0, MEMORY_MOST), precision: Precision::Whole, dcgm_id: Some(251),
         names: &[(Smi, "memory.free", MIB), (Dcgmi, "FBFRE", MIB), (Dcgm, "DCGM_FI_DEV_FB_FREE", MIB), (NvidiaGpuExporter, "memory_free_bytes", 1.0)],
         meaning: "Device memory not in use." },
     MetricSpec { metric: Metric::FramebufferTotal, key: "framebuffer_total_bytes", label: "Framebuffer total", unit: Unit::Bytes, scope: Scope::DeviceOrInstance, reading: Reading::Instant, range: (0.0, MEMORY_MOST), precision: Precision::Whole, dcgm_id: Some(250),
-        names: &[(Smi, "memory.total", MIB), (Dcgmi, "FBTTL", MIB), (Dcgm, "DCGM_FI_DEV_FB_TOTAL", MIB), (NvidiaGpuExporter, "memory_total_bytes", 1.0)],
+        names: &[(Smi, "memory.total", MIB), (Dcgmi, "FBTTL", MIB), (Dcgm, "DCGM_FI_DEV_FB_TOTAL", MIB), (NvidiaGpuExporter, "memory_total_bytes", 1.0), (AllSmi, "all_smi_gpu_memory_total_bytes", 1.0)],
         meaning: "Device memory installed, or cut to the instance." },
     MetricSpec { metric: Metric::FramebufferReserved, key: "framebuffer_reserved_bytes", label: "Framebuffer reserved", unit: Unit::Bytes, scope: Scope::DeviceOrInstance, reading: Reading::Instant, range: (0.0, MEMORY_MOST), precision: Precision::Whole, dcgm_id: Some(253),
         names: &[(Dcgmi, "FBRSV", MIB), (Smi, "memory.reserved", MIB), (Dcgm, "DCGM_FI_DEV_FB_RESERVED", MIB), (NvidiaGpuExporter, "memory_reserved_bytes", 1.0)],
@@ -77,7 +79,7 @@ pub const METRICS: &[MetricSpec] = &[
         names: &[(Smi, "protected_memory.used", MIB), (Dmon, "ccpm", MIB), (Pmon, "ccpm", MIB), (NvidiaGpuExporter, "protected_memory_used_bytes", 1.0)],
         meaning: "Memory in use that confidential computing protects." },
     MetricSpec { metric: Metric::Power, key: "power_mw", label: "Power", unit: Unit::Milliwatts, scope: Scope::DeviceOrInstance, reading: AVERAGE, range: (0.0, 10_000_000.0), precision: Precision::Single, dcgm_id: Some(155),
-        names: &[(Smi, "power.draw", 1000.0), (Smi, "power.draw.average", 1000.0), (Dmon, "pwr", 1000.0), (Dcgmi, "POWER", 1000.0), (Dcgm, "DCGM_FI_DEV_POWER_USAGE", 1000.0), (Dcgm, "DCGM_FI_DEV_BOARD_POWER_WATTS", 1000.0), (NvidiaGpuExporter, "power_draw_watts", 1000.0)],
+        names: &[(Smi, "power.draw", 1000.0), (Smi, "power.draw.average", 1000.0), (Dmon, "pwr", 1000.0), (Dcgmi, "POWER", 1000.0), (Dcgm, "DCGM_FI_DEV_POWER_USAGE", 1000.0), (Dcgm, "DCGM_FI_DEV_BOARD_POWER_WATTS", 1000.0), (NvidiaGpuExporter, "power_draw_watts", 1000.0), (AllSmi, "all_smi_gpu_power_consumption_watts", 1000.0)],
         meaning: "Board power; a mean over about one second on Ampere (but GA100) and later, an instant before." },
     MetricSpec { metric: Metric::PowerInstant, key: "power_instant_mw", label: "Power, instant", unit: Unit::Milliwatts, scope: Scope::Device, reading: Reading::Instant, range: (0.0, 10_000_000.0), precision: Precision::Single, dcgm_id: Some(157),
         names: &[(Dcgmi, "POWINST", 1000.0), (Smi, "power.draw.instant", 1000.0), (Dcgm, "DCGM_FI_DEV_POWER_USAGE_INSTANT", 1000.0), (NvidiaGpuExporter, "power_draw_instant_watts", 1000.0)],
@@ -89,7 +91,7 @@ pub const METRICS: &[MetricSpec] = &[
         names: &[(Dcgmi, "TOTEC", 1.0), (Dcgm, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 1.0)],
         meaning: "Energy since the driver was loaded." },
     MetricSpec { metric: Metric::SmClock, key: "sm_clock_mhz", label: "SM clock", unit: Unit::Megahertz, scope: Scope::Device, reading: Reading::Instant, range: (0.0, 10_000.0), precision: Precision::Single, dcgm_id: Some(100),
-        names: &[(Smi, "clocks.current.sm", 1.0), (Smi, "clocks.sm", 1.0), (Dmon, "pclk", 1.0), (Dcgmi, "SMCLK", 1.0), (Dcgm, "DCGM_FI_DEV_SM_CLOCK", 1.0), (NvidiaGpuExporter, "clocks_current_sm_clock_hz", 1e-6)],
+        names: &[(Smi, "clocks.current.sm", 1.0), (Smi, "clocks.sm", 1.0), (Dmon, "pclk", 1.0), (Dcgmi, "SMCLK", 1.0), (Dcgm, "DCGM_FI_DEV_SM_CLOCK", 1.0), (NvidiaGpuExporter, "clocks_current_sm_clock_hz", 1e-6), (AllSmi, "all_smi_gpu_frequency_mhz", 1.0)],
         meaning: "Clock of the SMs." },
     MetricSpec { metric: Metric::MemoryClock, key: "memory_clock_mhz", label: "Memory clock", unit: Unit::Megahertz, scope: Scope::Device, reading: Reading::Instant, range: (0.0, 30_000.0), precision: Precision::Single, dcgm_id: Some(101),
         names: &[(Smi, "clocks.current.memory", 1.0), (Smi, "clocks.mem", 1.0), (Dmon, "mclk", 1.0), (Dcgmi, "MMCLK", 1.0), (Dcgm, "DCGM_FI_DEV_MEM_CLOCK", 1.0), (NvidiaGpuExporter, "clocks_current_memory_clock_hz", 1e-6)],
@@ -98,7 +100,7 @@ pub const METRICS: &[MetricSpec] = &[
         names: &[(Smi, "clocks.current.video", 1.0), (Smi, "clocks.video", 1.0), (Dcgm, "DCGM_FI_DEV_VIDEO_CLOCK", 1.0), (NvidiaGpuExporter, "clocks_current_video_clock_hz", 1e-6)],
         meaning: "Clock of the video engines." },
     MetricSpec { metric: Metric::GpuTemperature, key: "gpu_temperature_celsius", label: "GPU temperature", unit: Unit::Celsius, scope: Scope::Device, reading: Reading::Instant, range: (-50.0, 150.0), precision: Precision::Single, dcgm_id: Some(150),
-        names: &[(Smi, "temperature.gpu", 1.0), (Dmon, "gtemp", 1.0), (Dcgmi, "TMPTR", 1.0), (Dcgm, "DCGM_FI_DEV_GPU_TEMP", 1.0), (Dcgm, "DCGM_FI_DEV_GPU_TEMP_CELSIUS", 1.0), (NvidiaGpuExporter, "temperature_gpu", 1.0)],
+        names: &[(Smi, "temperature.gpu", 1.0), (Dmon, "gtemp", 1.0), (Dcgmi, "TMPTR", 1.0), (Dcgm, "DCGM_FI_DEV_GPU_TEMP", 1.0), (Dcgm, "DCGM_FI_DEV_GPU_TEMP_CELSIUS", 1.0), (NvidiaGpuExporter, "temperature_gpu", 1.0), (AllSmi, "all_smi_gpu_temperature_celsius", 1.0)],
         meaning: "Temperature of the chip." },
     MetricSpec { metric: Metric::MemoryTemperature, key: "memory_temperature_celsius", label: "Memory temperature", unit: Unit::Celsius, scope: Scope::Device, reading: Reading::Instant, range: (-50.0, 150.0), precision: Precision::Single, dcgm_id: Some(140),
         names: &[(Smi, "temperature.memory", 1.0), (Dmon, "mtemp", 1.0), (Dcgmi, "MMTMP", 1.0), (Dcgm, "DCGM_FI_DEV_MEMORY_TEMP", 1.0), (Dcgm, "DCGM_FI_DEV_MEMORY_TEMP_CELSIUS", 1.0), (NvidiaGpuExporter, "temperature_memory", 1.0)],

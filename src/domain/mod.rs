@@ -4,12 +4,16 @@
 
 pub mod blind_spot;
 pub mod collector;
+pub(crate) mod endpoint;
+pub(crate) mod histogram;
 pub mod ident;
 pub mod metric;
 pub mod metric_table;
 pub mod outline;
 pub mod recording;
+pub mod secrets;
 pub mod series;
+pub mod service_table;
 pub mod sink;
 pub mod source;
 pub mod spelling;

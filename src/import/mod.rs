@@ -1,6 +1,6 @@
 //! Foreign text becomes a recording: one module per format, streaming, recognised by content.
 //!
-//! Formats: `smi`, `dcgmi_dmon`, `prometheus_text`, and `mapping` for any table. What they share:
+//! Formats: `smi`, `dcgmi_dmon`, `prometheus_text`, `prometheus_json`, and `mapping` for any table. What they share:
 //! `text` (lines, cells, stamps), `run` (one import under way, and what it could not read) and
 //! `gpu_names`. Before and around them: `identify` and `refusal` say what a file is, `join` makes
 //! one recording of several files.
@@ -13,6 +13,7 @@ pub mod gpu_names;
 pub mod identify;
 pub mod join;
 pub mod mapping;
+pub mod prometheus_json;
 pub mod prometheus_text;
 pub mod refusal;
 pub mod run;
@@ -80,11 +81,12 @@ pub const IMPORTERS: &[&dyn Importer] = &[
     &smi::dmon::Dmon,
     &smi::pmon::Pmon,
     &dcgmi_dmon::DcgmiDmon,
+    &prometheus_json::PrometheusJson,
     &prometheus_text::PrometheusText,
 ];
 
 /// Formats that describe GPUs by index and UUID: read first when several files belong together.
-pub const DESCRIBES_GPUS: &[&str] = &["smi-query", "prometheus-text"];
+pub const DESCRIBES_GPUS: &[&str] = &["smi-query", "prometheus-text", "prometheus-json"];
 
 /// The importer of this id.
 pub fn by_id(id: &str) -> Option<&'static dyn Importer> {

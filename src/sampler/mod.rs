@@ -16,7 +16,6 @@ mod pulse;
 mod question;
 mod rings;
 mod run;
-pub mod secrets;
 pub mod services;
 mod sieve;
 pub mod source;

@@ -45,7 +45,12 @@ pub(crate) struct Sample<'a> {
 #[derive(Debug, PartialEq, Default)]
 pub(crate) struct Labels<'a>(Vec<(&'a str, Cow<'a, str>)>);
 
-impl Labels<'_> {
+impl<'a> Labels<'a> {
+    /// Labels that were read elsewhere.
+    pub(crate) fn of(all: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        Self(all.map(|(name, value)| (name, Cow::Borrowed(value))).collect())
+    }
+
     /// The value of a label; `None` when it is missing or empty, which the format holds to be the same.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|it| it.0 == name);

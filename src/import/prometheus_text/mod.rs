@@ -5,13 +5,13 @@
 //! made from the user's start and interval. One scrape is in memory at a time; of a dump that lists
 //! one series after the other, also whatever could be a pod's own.
 
-mod cards;
-mod line;
-mod owner;
+pub(crate) mod cards;
+pub(crate) mod line;
+pub(crate) mod owner;
 mod reader;
 mod scrape;
-mod share;
-mod unseen;
+pub(crate) mod share;
+pub(crate) mod unseen;
 
 use crate::import::error::ImportError;
 use crate::import::prometheus_text::line::{PromLine, parse};

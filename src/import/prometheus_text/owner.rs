@@ -44,6 +44,8 @@ pub(crate) enum Part {
 pub(crate) enum Owner {
     /// A card or an instance, with the pod whose labels the exporter put on it.
     Card { card: Card, part: Part, pod: Option<TenantId> },
+    /// A pod's own part of a card, as HAMi measures it.
+    Share { card: Card, tenant: TenantId },
     /// A process on a card.
     Process { card: Card, pid: u32 },
     /// A model server, which does not say where it runs.
@@ -86,7 +88,13 @@ pub(crate) fn meaning(name: &str) -> Meaning {
             .any(|ending| name.ends_with(ending));
         return if is_cumulative { Meaning::Cumulative } else { quantity(Dialect::Vllm, name) };
     }
-    quantity(Dialect::Dcgm, name)
+    for dialect in [Dialect::Dcgm, Dialect::Hami, Dialect::AllSmi] {
+        let found = quantity(dialect, name);
+        if found != Meaning::Unknown {
+            return found;
+        }
+    }
+    Meaning::Unknown
 }
 
 fn quantity(dialect: Dialect, name: &str) -> Meaning {
@@ -101,6 +109,8 @@ pub(crate) fn tool(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::NvidiaGpuExporter => "nvidia_gpu_exporter",
         Dialect::Vllm => "vllm",
+        Dialect::Hami => "hami",
+        Dialect::AllSmi => "all-smi",
         _ => "dcgm-exporter",
     }
 }
@@ -115,16 +125,21 @@ pub(crate) fn owner(dialect: Dialect, labels: &Labels<'_>) -> Result<Owner, &'st
         let pid = text.parse().map_err(|_| "a whole number as label `pid`")?;
         return Ok(Owner::Process { card, pid });
     }
-    Ok(Owner::Card { card, part: part(labels)?, pod: pod(labels) })
+    match pod(labels) {
+        Some(tenant) if dialect == Dialect::Hami => Ok(Owner::Share { card, tenant }),
+        pod => Ok(Owner::Card { card, part: part(labels)?, pod }),
+    }
 }
 
 /// The card that the labels name.
 pub(crate) fn card(labels: &Labels<'_>) -> Card {
-    let uuid = labels.any(&["UUID", "uuid"]);
+    let uuid = labels.any(&["UUID", "uuid", "deviceuuid", "device_uuid", "gpu_uuid"]);
+    // In all-smi's data `gpu` is the model, and the index stands beside it.
+    let index = ["gpu", "index", "deviceidx", "device_index", "gpu_index"];
     Card {
         uuid: uuid.and_then(driver_uuid),
         is_masked: uuid.is_some_and(is_mask),
-        index: labels.any(&["gpu", "index"]).and_then(|it| it.parse().ok()),
+        index: index.iter().find_map(|it| labels.get(it)?.parse().ok()),
         host: labels.any(&["Hostname", "hostname"]).map(str::to_owned),
     }
 }
@@ -153,6 +168,7 @@ fn pod(labels: &Labels<'_>) -> Option<TenantId> {
         ["exported_namespace", "exported_pod", "exported_container"],
         ["namespace", "pod", "container"],
         ["pod_namespace", "pod_name", "container_name"],
+        ["podnamespace", "podname", "ctrname"],
     ] {
         if labels.get(pod).is_some() {
             let parts = [namespace, pod, container].map(|it| labels.get(it));
@@ -185,10 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn three_spellings_of_the_pod_labels_name_the_same_tenant() {
+    fn every_spelling_of_the_pod_labels_names_the_same_tenant() {
         for labels in [
             r#"pod="p",namespace="n",container="c""#,
             r#"pod_name="p",pod_namespace="n",container_name="c""#,
+            r#"podname="p",podnamespace="n",ctrname="c""#,
             r#"exported_pod="p",exported_namespace="n",exported_container="c",pod="dcgm-exporter-x1",namespace="monitoring",container="exporter""#,
         ] {
             let Owner::Card { pod, .. } = owner_of(&format!("a{{gpu=\"0\",{labels}}} 1")) else {
@@ -205,6 +222,17 @@ mod tests {
             panic!()
         };
         assert_eq!(pod, None);
+    }
+
+    #[test]
+    fn what_hami_measures_of_a_pod_is_the_pods_own() {
+        let line = r#"vGPU_device_memory_usage_in_bytes{deviceuuid="GPU-1",podname="p",podnamespace="n",ctrname="c",vdeviceid="0"} 5"#;
+        let PromLine::Sample(sample) = parse(line, &mut String::new()) else { panic!() };
+        let Meaning::Quantity(dialect, Metric::FramebufferUsed, 1.0) = meaning(sample.name) else {
+            panic!()
+        };
+        let Ok(Owner::Share { card, tenant }) = owner(dialect, &sample.labels) else { panic!() };
+        assert_eq!((card.uuid.as_deref(), tenant), (Some("GPU-1"), TenantId::new("n/p/c")));
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! From samples to rows: collects a scrape, places its readings, and passes them on.
 
-use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{ProcessKey, Subject, TenantId};
 use crate::domain::metric::{Dialect, Metric, Unit};
-use crate::domain::outline::{MigInstance, Process};
+use crate::domain::outline::Process;
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
@@ -13,7 +12,7 @@ use crate::import::prometheus_text::owner::{Card, Meaning, Owner, Part};
 use crate::import::prometheus_text::owner::{card, meaning, owner, profile, tool};
 use crate::import::prometheus_text::scrape::{Row, Scrape};
 use crate::import::prometheus_text::share::{Placed, settle};
-use crate::import::prometheus_text::unseen::Unseen;
+use crate::import::prometheus_text::unseen::{Unseen, tell_unmeasured};
 use crate::import::run::ImportRun;
 use crate::import::run::unknown_names::UnknownNames;
 use crate::import::smi::program::program_name;
@@ -158,9 +157,9 @@ impl Reader {
             return run.reject(sample.name, expected.trim_end(), &value.to_string());
         }
         let owner = match owner(dialect, &sample.labels) {
-            Ok(Owner::Card { card, .. } | Owner::Process { card, .. })
-                if card.is_nameless() && run.options.gpu.is_none() =>
-            {
+            Ok(
+                Owner::Card { card, .. } | Owner::Share { card, .. } | Owner::Process { card, .. },
+            ) if card.is_nameless() && run.options.gpu.is_none() => {
                 return run.reject(sample.name, "a label that names the GPU", sample.identity);
             }
             Ok(owner) => owner,
@@ -266,7 +265,9 @@ impl Reader {
             Owner::Service(tenant) => {
                 return Ok(Some((Subject::Tenant { gpu: None, tenant: tenant.clone() }, None)));
             }
-            Owner::Card { card, .. } | Owner::Process { card, .. } => card,
+            Owner::Card { card, .. } | Owner::Share { card, .. } | Owner::Process { card, .. } => {
+                card
+            }
         };
         let Some(gpu) = self.cards.gpu(card, masked, run)? else { return Ok(None) };
         Ok(Some(match &row.owner {
@@ -282,7 +283,7 @@ impl Reader {
                 let process = ProcessKey { pid: *pid, started: None };
                 (Subject::Process { gpu, process }, None)
             }
-            Owner::Service(tenant) => {
+            Owner::Share { tenant, .. } | Owner::Service(tenant) => {
                 (Subject::Tenant { gpu: Some(gpu), tenant: tenant.clone() }, None)
             }
         }))
@@ -291,25 +292,7 @@ impl Reader {
     fn pass_on(&mut self, placed: Vec<Placed>, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         let settled = settle(placed);
         self.unseen.has_own_shares |= !settled.measured.is_empty();
-        for (tenant, place) in settled.unmeasured {
-            if self.told.insert(tenant.clone()) {
-                let whole = if place.is_device() { "GPU" } else { "MIG instance" };
-                let detail = format!(
-                    "the share of `{tenant}` was not measured: values with its labels are those of \
-                     the whole {whole} {place}"
-                );
-                let remedy = "record processes on the node with `nvidia-smi pmon -s um -o DT`, or \
-                              let dcgm-exporter measure pods (KUBERNETES_VIRTUAL_GPUS=true)";
-                if let (Subject::MigInstance { instance }, Subject::Tenant { tenant, .. }) =
-                    (place, &tenant)
-                {
-                    let tenants = vec![tenant.clone()];
-                    let lives_in = MigInstance { instance, profile: None, tenants };
-                    run.fact(Fact::MigInstance(lives_in))?;
-                }
-                run.blind_spot(BlindSpotKind::Ambiguous, Some(tenant), None, detail, remedy)?;
-            }
-        }
+        tell_unmeasured(settled.unmeasured, &mut self.told, run)?;
         for ((at, subject), mut readings) in settled.rows {
             // Old and new names of one field may stand side by side.
             readings.dedup_by_key(|it| it.0);

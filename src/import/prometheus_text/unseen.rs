@@ -3,6 +3,8 @@
 use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
+use crate::domain::outline::MigInstance;
+use crate::domain::sink::Fact;
 use crate::import::error::ImportError;
 use crate::import::prometheus_text::cards::Cards;
 use crate::import::run::ImportRun;
@@ -99,4 +101,32 @@ impl Unseen {
         }
         spots
     }
+}
+
+/// Says once of each tenant that its share was not measured; the second subject is where it is on.
+pub(crate) fn tell_unmeasured(
+    unmeasured: BTreeSet<(Subject, Subject)>,
+    told: &mut BTreeSet<Subject>,
+    run: &mut ImportRun<'_>,
+) -> Result<(), ImportError> {
+    for (tenant, place) in unmeasured {
+        if told.insert(tenant.clone()) {
+            let whole = if place.is_device() { "GPU" } else { "MIG instance" };
+            let detail = format!(
+                "the share of `{tenant}` was not measured: values with its labels are those of \
+                 the whole {whole} {place}"
+            );
+            let remedy = "record processes on the node with `nvidia-smi pmon -s um -o DT`, or \
+                          let dcgm-exporter measure pods (KUBERNETES_VIRTUAL_GPUS=true)";
+            if let (Subject::MigInstance { instance }, Subject::Tenant { tenant, .. }) =
+                (place, &tenant)
+            {
+                let tenants = vec![tenant.clone()];
+                let lives_in = MigInstance { instance, profile: None, tenants };
+                run.fact(Fact::MigInstance(lives_in))?;
+            }
+            run.blind_spot(BlindSpotKind::Ambiguous, Some(tenant), None, detail, remedy)?;
+        }
+    }
+    Ok(())
 }

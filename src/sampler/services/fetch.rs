@@ -1,6 +1,6 @@
 //! One request for metrics over http or https, bounded in time and length.
 
-use crate::sampler::services::endpoint::Endpoint;
+use crate::domain::endpoint::Endpoint;
 use crate::sampler::services::target::Settings;
 use std::time::Duration;
 use ureq::tls::{RootCerts, TlsConfig};

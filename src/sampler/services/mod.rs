@@ -10,13 +10,10 @@
 
 mod clock;
 mod date;
-mod endpoint;
 mod exposition;
 mod fetch;
-mod histogram;
 mod plan;
 mod post;
-mod presets;
 mod scrape;
 #[cfg(test)]
 mod server;
@@ -27,8 +24,8 @@ mod target;
 #[cfg(test)]
 mod tests;
 
+pub use crate::domain::service_table::preset_rows;
 pub use crate::sampler::services::post::{Drained, Event, Reading, channel, drain};
-pub use crate::sampler::services::presets::preset_rows;
 pub use crate::sampler::services::target::{Settings, TargetError, Targets};
 
 use crate::domain::source::SourceId;

@@ -1,11 +1,9 @@
 //! What to read from one server: a preset, or the histogram that looks like its requests.
 
+use crate::domain::histogram::Quantile;
 use crate::domain::metric::Metric;
+use crate::domain::service_table::{How, PRESETS, Preset, QUANTILES, USUAL_ENDS, Which, factor_of};
 use crate::domain::spelling::suggestion;
-use crate::sampler::services::histogram::Quantile;
-use crate::sampler::services::presets::{
-    How, PRESETS, Preset, QUANTILES, STATUS_LABELS, USUAL_ENDS, Which,
-};
 use crate::sampler::services::snapshot::{Growth, Snapshot};
 use std::collections::BTreeSet;
 
@@ -224,35 +222,6 @@ impl PlannedRow {
     }
 }
 
-impl How {
-    /// Whether it is growth in a second.
-    fn is_rate(self) -> bool {
-        matches!(self, Self::Rate | Self::RateOfCount | Self::RateOfSum)
-    }
-
-    fn is_of_histogram(self) -> bool {
-        match self {
-            Self::Sum | Self::Mean | Self::Rate | Self::MeanOver(_) => false,
-            Self::RateOfCount | Self::RateOfSum | Self::MeanOfHistogram | Self::Quantile(_) => true,
-        }
-    }
-}
-
-impl Which {
-    /// Whether a label set counts.
-    pub(crate) fn holds(self, labels: &[(String, String)]) -> bool {
-        let value = |key: &str| labels.iter().find(|it| it.0 == key).map(|it| it.1.as_str());
-        match self {
-            Self::All => true,
-            Self::With(key, wanted) => value(key) == Some(wanted),
-            Self::Except(key, refused) => !value(key).is_some_and(|it| refused.contains(&it)),
-            Self::ServerErrors => {
-                STATUS_LABELS.iter().any(|it| value(it).is_some_and(|it| it.starts_with('5')))
-            }
-        }
-    }
-}
-
 fn bucket(name: &str) -> String {
     format!("{name}_bucket")
 }
@@ -276,15 +245,5 @@ fn existing(shown: &BTreeSet<&str>, asked: &str) -> Result<String, String> {
         true => Ok(base.to_owned()),
         false if known.is_empty() => Err(format!("it shows no histogram `{asked}`, and no other")),
         false => Err(format!("it shows no histogram `{asked}`; {}", suggestion(asked, &known))),
-    }
-}
-
-/// What turns the values of a histogram into seconds; a name that does not say counts in seconds.
-fn factor_of(name: &str) -> f64 {
-    let ends = |all: &[&str]| all.iter().any(|it| name.ends_with(it));
-    match () {
-        () if ends(&["_ms", "_milliseconds", "_msec", "_millis"]) => 1e-3,
-        () if ends(&["_us", "_microseconds", "_usec", "_micros"]) => 1e-6,
-        () => 1.0,
     }
 }

@@ -1,10 +1,10 @@
 //! What one scrape holds of what a plan wants, and what grew from one scrape to the next.
 
+use crate::domain::histogram::Histogram;
+use crate::domain::service_table::{STATUS_LABELS, Which};
 use crate::sampler::services::clock::Middle;
 use crate::sampler::services::exposition::{Labels, samples};
-use crate::sampler::services::histogram::Histogram;
 use crate::sampler::services::plan::Plan;
-use crate::sampler::services::presets::{STATUS_LABELS, Which};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! What is asked and followed, as people write it: `NAME[@GPU]=URL[#METRIC]` and `NAME[@GPU]=FILE`.
 
+use crate::domain::endpoint::Endpoint;
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::outline::Device;
+use crate::domain::secrets::masked_url;
 use crate::domain::source::SourceId;
-use crate::sampler::secrets::masked_url;
-use crate::sampler::services::endpoint::Endpoint;
 use crate::sampler::tenants::plain;
 use std::path::PathBuf;
 use std::time::Duration;

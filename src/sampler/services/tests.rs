@@ -2,13 +2,13 @@
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::collector::Collector;
+use crate::domain::endpoint::Endpoint;
 use crate::domain::ident::GpuId;
 use crate::domain::metric::Metric;
 use crate::domain::sink::Fact;
 use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
 use crate::sampler::services::clock::Middle;
-use crate::sampler::services::endpoint::Endpoint;
 use crate::sampler::services::fetch::{Answer, Client, FetchError};
 use crate::sampler::services::post::Post;
 use crate::sampler::services::scrape::Scraper;

@@ -1,6 +1,6 @@
 //! The program of a process, and its arguments without what must not be told.
 
-use crate::sampler::secrets::{MASK, masked_url};
+use crate::domain::secrets::{MASK, masked_url};
 use crate::sampler::tenants::host::plain;
 
 /// Words in the name of an option or variable whose value is a secret.

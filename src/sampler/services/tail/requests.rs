@@ -1,8 +1,8 @@
 //! Requests, one by one, become readings of each second.
 
 use crate::domain::metric::Metric;
+use crate::domain::service_table::QUANTILES;
 use crate::domain::time::Timestamp;
-use crate::sampler::services::presets::QUANTILES;
 use std::collections::BTreeMap;
 
 /// A second is closed when the log is this much further, or still for so long.

@@ -1,6 +1,6 @@
 //! Where a service shows its metrics: a URL, its password kept apart.
 
-use crate::sampler::secrets::masked_url;
+use crate::domain::secrets::masked_url;
 use std::fmt;
 
 /// Where servers show their metrics unless they say otherwise.
@@ -27,6 +27,11 @@ impl fmt::Debug for Endpoint {
 impl Endpoint {
     /// Reads an address; `Err` is the sentence that says what it lacks.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        Self::parse_at(text, USUAL_PATH)
+    }
+
+    /// Reads an address; one without a path gets this one.
+    pub(crate) fn parse_at(text: &str, usual_path: &str) -> Result<Self, &'static str> {
         let (scheme, rest) =
             text.split_once("://").ok_or("the address does not begin with http:// or https://")?;
         let scheme = scheme.to_ascii_lowercase();
@@ -54,11 +59,11 @@ impl Endpoint {
             return Err("the address is none: a blank in it, or a port that is no number");
         }
         let path = match path {
-            "" => USUAL_PATH.to_owned(),
-            path if path.starts_with('?') => format!("{USUAL_PATH}{path}"),
+            "" => usual_path.to_owned(),
+            path if path.starts_with('?') => format!("{usual_path}{path}"),
             path => path.to_owned(),
         };
-        let authorization = user.map(|it| format!("Basic {}", base64(&unescaped(it))));
+        let authorization = user.map(|it| basic(&unescaped(it)));
         Ok(Self { url: format!("{scheme}://{host}{path}"), authorization })
     }
 
@@ -76,6 +81,11 @@ impl Endpoint {
     pub(crate) fn shown(&self) -> String {
         masked_url(&self.url).unwrap_or_default()
     }
+}
+
+/// Header `Authorization` of `user:password`.
+pub(crate) fn basic(user_and_password: &[u8]) -> String {
+    format!("Basic {}", base64(user_and_password))
 }
 
 /// Bytes with every `%41` taken for what it stands for.

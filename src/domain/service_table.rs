@@ -142,6 +142,46 @@ pub fn preset_rows() -> Vec<String> {
     PRESETS.iter().flat_map(of_preset).collect()
 }
 
+impl How {
+    /// Whether it is growth in a second.
+    pub(crate) fn is_rate(self) -> bool {
+        matches!(self, Self::Rate | Self::RateOfCount | Self::RateOfSum)
+    }
+
+    /// Whether it is made of a histogram.
+    pub(crate) fn is_of_histogram(self) -> bool {
+        match self {
+            Self::Sum | Self::Mean | Self::Rate | Self::MeanOver(_) => false,
+            Self::RateOfCount | Self::RateOfSum | Self::MeanOfHistogram | Self::Quantile(_) => true,
+        }
+    }
+}
+
+impl Which {
+    /// Whether a label set counts.
+    pub(crate) fn holds(self, labels: &[(String, String)]) -> bool {
+        let value = |key: &str| labels.iter().find(|it| it.0 == key).map(|it| it.1.as_str());
+        match self {
+            Self::All => true,
+            Self::With(key, wanted) => value(key) == Some(wanted),
+            Self::Except(key, refused) => !value(key).is_some_and(|it| refused.contains(&it)),
+            Self::ServerErrors => {
+                STATUS_LABELS.iter().any(|it| value(it).is_some_and(|it| it.starts_with('5')))
+            }
+        }
+    }
+}
+
+/// What turns the values of a histogram into seconds; a name that does not say counts in seconds.
+pub(crate) fn factor_of(name: &str) -> f64 {
+    let ends = |all: &[&str]| all.iter().any(|it| name.ends_with(it));
+    match () {
+        () if ends(&["_ms", "_milliseconds", "_msec", "_millis"]) => 1e-3,
+        () if ends(&["_us", "_microseconds", "_usec", "_micros"]) => 1e-6,
+        () => 1.0,
+    }
+}
+
 impl Row {
     /// How the reading is made, for people.
     fn made(&self) -> String {
