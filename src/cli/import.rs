@@ -15,8 +15,12 @@ pub(crate) fn run(arguments: &ImportArgs) -> Result<u8, CliError> {
         _ => Mode::Create,
     };
     let mut writer = RecordingWriter::open(&arguments.output, mode)?;
+    let mut done_with = None;
     let outcome = match &arguments.server.prometheus {
-        Some(url) => import_prometheus::import_into(arguments, url, &mut writer).map(|it| vec![it]),
+        Some(url) => import_prometheus::import_into(arguments, url, &mut writer).map(|it| {
+            done_with = it.1;
+            vec![it.0]
+        }),
         None => import_into(&gather(&arguments.files)?, &arguments.foreign, &mut writer),
     };
     if arguments.force && outcome.is_err() {
@@ -25,6 +29,9 @@ pub(crate) fn run(arguments: &ImportArgs) -> Result<u8, CliError> {
     }
     let outline = writer.finish()?;
     let summaries = outcome?;
+    if let Some(parts) = done_with {
+        parts.remove();
+    }
     summaries.iter().for_each(report_summary);
     let subjects = match outline.subjects.len() {
         1 => "1 subject".to_owned(),

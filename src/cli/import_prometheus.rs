@@ -43,11 +43,13 @@ impl From<Problem> for CliError {
 }
 
 /// Gets what the server has, and gives it to the writer.
+///
+/// The parts come back where they are not needed any more once the recording is written.
 pub(crate) fn import_into(
     arguments: &ImportArgs,
     url: &str,
     writer: &mut RecordingWriter,
-) -> Result<ImportSummary, CliError> {
+) -> Result<(ImportSummary, Option<Parts>), CliError> {
     let asked = &arguments.server;
     let client = Client::new(url, settings(asked)?)?;
     let mut parts = Parts::open(&folder_beside(&arguments.output))?;
@@ -78,27 +80,32 @@ pub(crate) fn import_into(
     let outcome = download(&client, &order, asked.partial, &mut parts);
     parts.end_progress();
     let outcome = outcome?;
-    let mut input = BufReader::with_capacity(1 << 16, parts.reader(&order));
+    let summary = read(arguments, &parts, &order, &client, writer)?;
+    if outcome.holes > 0 {
+        output::warning(&format!(
+            "{} of {} parts are not whole; {} keeps the others: the same command with --force asks for the rest",
+            outcome.holes,
+            order.count(),
+            parts.folder().display()
+        ));
+    }
+    Ok((summary, (outcome.holes == 0).then_some(parts)))
+}
+
+/// Reads what came over.
+fn read(
+    arguments: &ImportArgs,
+    parts: &Parts,
+    order: &Order,
+    client: &Client,
+    writer: &mut RecordingWriter,
+) -> Result<ImportSummary, CliError> {
+    let mut input = BufReader::with_capacity(1 << 16, parts.reader(order));
     let options = ImportOptions { gpu: arguments.foreign.gpu.clone(), ..ImportOptions::default() };
     let source = writer.next_source();
     let mut sink = Joined::new(writer);
-    let summary = crate::import::import(
-        &PrometheusJson,
-        &mut input,
-        &client.shown(),
-        &options,
-        source,
-        &mut sink,
-    )?;
-    match outcome.holes {
-        0 => parts.remove(),
-        holes => output::warning(&format!(
-            "{holes} of {} parts are not whole; {} keeps the others: the same command with --force asks for the rest",
-            order.count(),
-            parts.folder().display()
-        )),
-    }
-    Ok(summary)
+    let (importer, file) = (&PrometheusJson, client.shown());
+    Ok(crate::import::import(importer, &mut input, &file, &options, source, &mut sink)?)
 }
 
 fn folder_beside(recording: &Path) -> PathBuf {
