@@ -4,6 +4,7 @@
 
 pub mod blind_spot;
 pub mod collector;
+pub mod glob;
 pub mod ident;
 pub mod metric;
 pub mod metric_table;

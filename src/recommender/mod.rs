@@ -4,4 +4,6 @@
 
 pub mod memory_risk;
 pub mod policy;
+pub mod reason;
 pub mod suitability;
+pub mod tenant_policy;
