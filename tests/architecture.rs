@@ -145,6 +145,10 @@ const MACHINE_PATHS: [&str; 5] = ["/home/", "/root/", "/Users/", "C:\\Users\\", 
 const EXAMPLE_PATHS: &[(&str, &str)] = &[
     ("src/import/smi/program.rs", "tests that folders in a program's name are dropped"),
     ("benches/whatif/table.rs", "reads published tables where they lie at hand, and skips visibly"),
+    (
+        "src/domain/mig_geometry/tests.rs",
+        "reads a published table where it lies at hand, and skips visibly",
+    ),
     ("src/import/testing.rs", "reads real captures where they lie at hand, and skips visibly"),
     ("tests/architecture.rs", "names the paths that it looks for"),
     ("tests/support/mod.rs", "reads real captures where they lie at hand, and skips visibly"),

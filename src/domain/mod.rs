@@ -6,6 +6,7 @@ pub mod blind_spot;
 pub mod collector;
 pub mod glob;
 pub mod ident;
+pub mod mig_geometry;
 pub mod metric;
 pub mod metric_table;
 pub mod outline;
