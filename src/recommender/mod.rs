@@ -1,9 +1,18 @@
-//! Findings become verdicts, by the thresholds of one policy.
+//! Findings and what owners say become verdicts, by the thresholds of one policy.
 //!
 //! Floor 3.
 
+mod confidence;
+pub mod decide;
+pub mod layout;
+pub mod mechanism;
 pub mod memory_risk;
+mod open_answers;
+pub mod played;
 pub mod policy;
 pub mod reason;
+pub mod shape;
+pub mod situation;
 pub mod suitability;
 pub mod tenant_policy;
+pub mod verdict;
