@@ -5,9 +5,9 @@
 pub mod blind_spot;
 pub mod collector;
 pub mod ident;
-pub mod mig_geometry;
 pub mod metric;
 pub mod metric_table;
+pub mod mig_geometry;
 pub mod outline;
 pub mod recording;
 pub mod series;

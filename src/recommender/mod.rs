@@ -2,6 +2,7 @@
 //!
 //! Floor 3.
 
+pub mod layout;
 pub mod memory_risk;
 pub mod policy;
 pub mod suitability;
