@@ -173,6 +173,12 @@ impl MigBoard {
         })
     }
 
+    /// SMs that no instance can have while MIG is on; `None` where one of the counts is not known.
+    pub fn sms_lost_to_mig(&self) -> Option<u32> {
+        let whole = self.profiles.get(self.whole()?)?;
+        Some(self.sm_total?.saturating_sub(whole.sm_count?))
+    }
+
     /// Whether it is known where instances may stand.
     pub fn are_placements_known(&self) -> bool {
         self.slots.is_some() && self.profiles.iter().any(|it| it.size.is_some())

@@ -20,7 +20,7 @@ const MEDIA: usize = 4;
 #[derive(Debug, Clone)]
 pub struct Room<'a> {
     board: &'a MigBoard,
-    axis: u32,
+    starts: Vec<Vec<u32>>,
     slots: u64,
     compute: u32,
     memory: u32,
@@ -45,9 +45,10 @@ impl<'a> Room<'a> {
             None if board.memory_slices > 0 => board.memory_slices,
             None => board.compute_slices,
         };
+        let axis = axis.min(MOST_SLOTS);
         Self {
             board,
-            axis: axis.min(MOST_SLOTS),
+            starts: (0..board.profiles.len()).map(|it| starts_on(board, axis, it)).collect(),
             slots: 0,
             compute: 0,
             memory: 0,
@@ -66,29 +67,12 @@ impl<'a> Room<'a> {
 
     /// Slots that an instance takes; 0 for a profile whose size is not known although others are.
     pub fn width(&self, profile: usize) -> u32 {
-        match self.board.profiles.get(profile) {
-            None => 0,
-            Some(it) if self.board.are_placements_known() => it.size.unwrap_or(0),
-            Some(it) if self.board.memory_slices > 0 => it.memory_slices,
-            Some(it) => it.compute_slices,
-        }
+        width_on(self.board, profile)
     }
 
     /// Slots at which an instance of a profile may begin on an empty board, in rising order.
-    pub fn starts(&self, profile: usize) -> Vec<u32> {
-        let width = self.width(profile);
-        let Some(last) = self.axis.checked_sub(width).filter(|_| width > 0) else {
-            return Vec::new();
-        };
-        if !self.board.are_placements_known() {
-            return (0..=last).collect();
-        }
-        let starts = self.board.profiles.get(profile).map(|it| it.starts.as_ref());
-        let mut starts: Vec<u32> = starts.unwrap_or_default().to_vec();
-        starts.retain(|it| *it <= last);
-        starts.sort_unstable();
-        starts.dedup();
-        starts
+    pub fn starts(&self, profile: usize) -> &[u32] {
+        self.starts.get(profile).map_or(&[], Vec::as_slice)
     }
 
     /// Whether an instance of a profile would be within every limit, wherever it stood.
@@ -172,6 +156,31 @@ impl<'a> Room<'a> {
         }
         (u64::MAX >> (MOST_SLOTS - width)) << start
     }
+}
+
+fn width_on(board: &MigBoard, profile: usize) -> u32 {
+    match board.profiles.get(profile) {
+        None => 0,
+        Some(it) if board.are_placements_known() => it.size.unwrap_or(0),
+        Some(it) if board.memory_slices > 0 => it.memory_slices,
+        Some(it) => it.compute_slices,
+    }
+}
+
+fn starts_on(board: &MigBoard, axis: u32, profile: usize) -> Vec<u32> {
+    let width = width_on(board, profile);
+    let Some(last) = axis.checked_sub(width).filter(|_| width > 0) else {
+        return Vec::new();
+    };
+    if !board.are_placements_known() {
+        return (0..=last).collect();
+    }
+    let starts = board.profiles.get(profile).map(|it| it.starts.as_ref());
+    let mut starts: Vec<u32> = starts.unwrap_or_default().to_vec();
+    starts.retain(|it| *it <= last);
+    starts.sort_unstable();
+    starts.dedup();
+    starts
 }
 
 /// Decoders, encoders, JPEG and optical flow; those that no source counts are 0 and refuse nobody.
