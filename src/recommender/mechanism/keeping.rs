@@ -9,7 +9,7 @@ use crate::domain::units::Seconds;
 use crate::recommender::mechanism::plan::Predicted;
 use crate::recommender::policy::Policy;
 use crate::recommender::reason::{Measurement, MeasurementKind, Reason, ReasonKind, percent};
-use crate::recommender::situation::Tenant;
+use crate::recommender::situation::{Situation, Tenant};
 use crate::recommender::tenant_policy::Class;
 
 /// A prediction for one tenant as a verdict shows it.
@@ -58,6 +58,26 @@ pub(super) fn lacking(
         (None, _) => too_slow(tenant, found, extra?, policy),
     };
     reason.map(|it| it.about([name]))
+}
+
+/// Targets that are kept even at the upper end.
+pub(super) fn kept(situation: &Situation, tenants: &[Predicted]) -> Vec<Reason> {
+    let pairs = situation.tenants.iter().zip(tenants);
+    let met = pairs.filter(|(_, found)| found.target == Some(Keeping::Met));
+    met.filter_map(|(tenant, found)| {
+        let objective = tenant.policy.latency?;
+        let (level, name) = (objective.level.name(), &tenant.name);
+        let limit = match objective.limit {
+            Limit::Seconds(it) => Seconds(it).to_string(),
+            Limit::Factor(it) => format!("{it:.2} times that alone"),
+        };
+        let p99 = found.slowdown_p99_factor.map_or_else(String::new, |it| {
+            format!("; its p99 grows to at most {:.2} times that alone", it.high)
+        });
+        let sentence = format!("`{name}` keeps its {level} target of {limit}{p99}");
+        Some(Reason::favours(ReasonKind::Target, sentence).about([name.as_str()]))
+    })
+    .collect()
 }
 
 /// What a refused prediction means; `None` for a tenant that may as well be idle.

@@ -9,7 +9,7 @@ use crate::domain::mig_geometry::MigBoard;
 use crate::recommender::layout::{Applicant, Assignment, Instance, Standing as Stands, assign};
 use crate::recommender::mechanism::capacity::Capacity;
 use crate::recommender::mechanism::gates::{against_any_sharing, unseen_demands};
-use crate::recommender::mechanism::keeping::{lacking, predicted};
+use crate::recommender::mechanism::keeping::{kept, lacking, predicted};
 use crate::recommender::mechanism::memory::{peak_in_doubt, unseen};
 use crate::recommender::mechanism::mig::wants::{Want, Worth, sized, wants};
 use crate::recommender::mechanism::plan::{
@@ -61,7 +61,6 @@ impl Mechanism for Mig {
             }
             None => alone(case, &profiles),
         };
-        reasons.extend(for_it(case, board, &assignment));
         let out_of_memory = Some(0.0);
         let tenants: Vec<Predicted> = situation
             .tenants
@@ -72,6 +71,9 @@ impl Mechanism for Mig {
                 Some(predicted(tenant, &it.prediction, it.extra, out_of_memory))
             })
             .collect();
+        reasons.extend(between_strangers(situation));
+        reasons.extend(kept(situation, &tenants));
+        reasons.extend(for_it(case, board, &assignment));
         let is_told = tenants.len() == situation.tenants.len();
         Assessment {
             cost: is_told.then(|| Cost::of(&tenants, out_of_memory, 1)),
@@ -177,22 +179,28 @@ fn capped<'a>(
         .filter_map(|(tenant, it)| lacking(tenant, &it.prediction, it.extra, case.policy))
 }
 
+/// What only hardware partitions do.
+fn between_strangers(situation: &Situation) -> Option<Reason> {
+    match situation.trust() {
+        Trust::One => None,
+        Trust::Several([(one, _), (other, _)]) => Some(Reason::favours(
+            ReasonKind::TrustBoundary,
+            format!(
+                "`{one}` and `{other}` are of different trust domains, and only hardware partitions keep them apart"
+            ),
+        )),
+        Trust::Unstated(_) => Some(Reason::favours(
+            ReasonKind::TrustBoundary,
+            "no trust is stated, and only hardware partitions keep strangers apart",
+        )),
+    }
+}
+
 /// What speaks for the layout, and what has to be accepted with it.
 fn for_it(case: &Case<'_>, board: &MigBoard, assignment: &Assignment) -> Vec<Reason> {
     let situation = case.situation;
     let mut reasons = Vec::new();
-    match situation.trust() {
-        Trust::One => {}
-        Trust::Several([(one, _), (other, _)]) => reasons.push(Reason::favours(
-            ReasonKind::Isolation,
-            format!("`{one}` and `{other}` do not trust each other, and only hardware partitions keep them apart"),
-        )),
-        Trust::Unstated(_) => reasons.push(Reason::favours(
-            ReasonKind::Isolation,
-            "no trust is stated, and only hardware partitions keep strangers apart",
-        )),
-    }
-    if situation.tenants.len() > 1 && reasons.is_empty() {
+    if situation.tenants.len() > 1 {
         reasons.push(Reason::favours(
             ReasonKind::Isolation,
             "each has SMs, L2 and memory of its own: a neighbour's burst, fault or full memory does not reach it",

@@ -6,7 +6,7 @@ use crate::recommender::mechanism::capacity::{Capacity, mean, times};
 use crate::recommender::mechanism::gates::{
     against_any_sharing, against_shared_memory, alone, is_are, unseen_demands,
 };
-use crate::recommender::mechanism::keeping::{extra_of, lacking, predicted};
+use crate::recommender::mechanism::keeping::{extra_of, kept, lacking, predicted};
 use crate::recommender::mechanism::memory::shared;
 use crate::recommender::mechanism::plan::{
     Assessment, Assigned, Cost, Disruption, DisruptionLevel, Plan, Predicted,
@@ -58,6 +58,7 @@ impl Mechanism for Mps {
         let tenants: Vec<Predicted> = both
             .map(|(tenant, found)| predicted(tenant, found, extra_of(found), memory.day_ratio))
             .collect();
+        reasons.extend(kept(situation, &tenants));
         reasons.extend(fault_domain(situation));
         reasons.extend(plugin(case));
         let by_load = mean(situation.tenants.iter().map(|it| it.demand.as_ref().map(busy_sms)))
@@ -145,7 +146,7 @@ fn load(case: &Case<'_>) -> Vec<Reason> {
             }
         })
     };
-    let most = [
+    let asked = [
         ("SMs", sum(|it| it.width), case.policy.mps_busy_ratio),
         (
             "memory bandwidth",
@@ -153,29 +154,42 @@ fn load(case: &Case<'_>) -> Vec<Reason> {
             case.policy.mps_bandwidth_ratio * case.situation.options.attainable_bandwidth,
         ),
     ];
-    most.into_iter()
-        .filter(|(_, sum, most)| sum.high > *most)
-        .map(|(what, sum, most)| {
-            let told = format!(
-                "on average they ask for {} of the {what} together ({} to {}), and {} are left to them",
-                percent(sum.expected),
-                percent(sum.low),
-                percent(sum.high),
-                percent(most)
-            );
-            match sum.expected > most {
-                true => Reason::refuses(ReasonKind::Duty, told),
-                false => {
-                    let measurement = Measurement::new(
-                        MeasurementKind::Counters,
-                        900.0,
-                        "record SM activity and memory bandwidth (GPM on Hopper and later, else DCGM)",
-                    );
-                    Reason::open(ReasonKind::Duty, told, measurement)
-                }
-            }
-        })
-        .collect()
+    let reasons: Vec<Reason> =
+        asked.iter().filter_map(|(what, sum, most)| too_much(what, *sum, *most)).collect();
+    if !reasons.is_empty() {
+        return reasons;
+    }
+    let [(_, sms, _), (_, bandwidth, _)] = asked;
+    vec![Reason::favours(
+        ReasonKind::Duty,
+        format!(
+            "on average they ask for {} of the SMs and {} of the memory bandwidth together, so their kernels run beside each other",
+            percent(sms.expected),
+            percent(bandwidth.expected)
+        ),
+    )]
+}
+
+/// More than is left to them, for sure or perhaps.
+fn too_much(what: &str, sum: Range, most: f64) -> Option<Reason> {
+    let told = format!(
+        "on average they ask for {} of the {what} together ({} to {}), and {} are left to them",
+        percent(sum.expected),
+        percent(sum.low),
+        percent(sum.high),
+        percent(most)
+    );
+    if sum.expected > most {
+        return Some(Reason::refuses(ReasonKind::Duty, told));
+    }
+    (sum.high > most).then(|| {
+        let what = "record SM activity and memory bandwidth (GPM on Hopper and later, else DCGM)";
+        Reason::open(
+            ReasonKind::Duty,
+            told,
+            Measurement::new(MeasurementKind::Counters, 900.0, what),
+        )
+    })
 }
 
 /// Printed in every verdict: who falls with whom, and how many clients there may be.

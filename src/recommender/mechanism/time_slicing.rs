@@ -4,7 +4,7 @@ use crate::recommender::mechanism::capacity::{Capacity, mean, times};
 use crate::recommender::mechanism::gates::{
     against_any_sharing, against_shared_memory, alone, is_are, unseen_demands,
 };
-use crate::recommender::mechanism::keeping::{extra_of, lacking, predicted};
+use crate::recommender::mechanism::keeping::{extra_of, kept, lacking, predicted};
 use crate::recommender::mechanism::memory::{SharedMemory, shared};
 use crate::recommender::mechanism::plan::{
     Assessment, Assigned, Cost, Disruption, DisruptionLevel, Plan, Predicted,
@@ -51,6 +51,7 @@ impl Mechanism for TimeSlicing {
         let tenants: Vec<Predicted> = both
             .map(|(tenant, found)| predicted(tenant, found, extra_of(found), memory.day_ratio))
             .collect();
+        reasons.extend(kept(situation, &tenants));
         let capacity = capacity(case, &memory);
         reasons.extend(capacity.as_ref().map(|it| packed(case, it)));
         reasons.extend(accepted(situation));
