@@ -3,6 +3,8 @@
 use crate::cluster::facts::{
     GpuFacts, GpuInstance, GpuKey, GpuProcess, MigDevice, NodeWords, Origin, ProfileOffer, Severity,
 };
+use crate::cluster::kube::facts::Assignment;
+use crate::cluster::resource::DeviceId;
 
 impl GpuKey {
     /// A key with the names that are known; a UUID of zeros is masked and says nothing.
@@ -149,9 +151,28 @@ impl NodeWords {
         self.plugin_configs.extend(other.plugin_configs);
         self.mig_configs.extend(other.mig_configs);
         self.claim_templates.extend(other.claim_templates);
-        self.pods.extend(other.pods);
-        self.assignments.extend(other.assignments);
-        self.nodes.extend(other.nodes);
+        for pod in other.pods {
+            let is_known = self.pods.iter().any(|it| {
+                (&it.namespace, &it.name, &it.uid) == (&pod.namespace, &pod.name, &pod.uid)
+            });
+            if !is_known {
+                self.pods.push(pod);
+            }
+        }
+        for assignment in other.assignments {
+            let is_known = self.assignments.iter().any(|it| {
+                let origin = it.origin.clone();
+                *it == (Assignment { origin, ..assignment.clone() })
+            });
+            if !is_known {
+                self.assignments.push(assignment);
+            }
+        }
+        for node in other.nodes {
+            if !self.nodes.iter().any(|it| it.name == node.name) {
+                self.nodes.push(node);
+            }
+        }
         self.remarks.extend(other.remarks);
         self.join_mig_devices();
     }
@@ -190,6 +211,35 @@ impl NodeWords {
         self.gpu_instances.iter().find(|it| {
             Some(it.id) == device.gpu_instance && self.is_same_gpu(&it.gpu, &device.gpu)
         })
+    }
+
+    /// The MIG device that the kubelet gave to a container; `None` if it gave a whole GPU, or if no file
+    /// describes the device.
+    pub fn assigned_device(&self, given: &Assignment) -> Option<&MigDevice> {
+        self.mig_devices.iter().find(|it| match &given.device {
+            DeviceId::Mig(uuid) => it.uuid.as_ref() == Some(uuid),
+            DeviceId::MigIndex(gpu, index) => {
+                let gpu = GpuKey::new(Some(*gpu), None, None);
+                it.index == Some(*index) && self.is_same_gpu(&it.gpu, &gpu)
+            }
+            DeviceId::MigInstances(gpu, gpu_instance, compute_instance) => {
+                let gpu = GpuKey::new(None, Some(gpu), None);
+                it.gpu_instance == Some(*gpu_instance)
+                    && it.compute_instance == Some(*compute_instance)
+                    && self.is_same_gpu(&it.gpu, &gpu)
+            }
+            DeviceId::Gpu(_) | DeviceId::GpuIndex(_) | DeviceId::Other(_) => false,
+        })
+    }
+
+    /// The GPU that the kubelet gave to a container, or of which it gave a part; `None` if no file
+    /// describes it.
+    pub fn assigned_gpu(&self, given: &Assignment) -> Option<&GpuFacts> {
+        match &given.device {
+            DeviceId::Gpu(uuid) => self.gpu(&GpuKey::new(None, Some(uuid), None)),
+            DeviceId::GpuIndex(index) => self.gpu(&GpuKey::new(Some(*index), None, None)),
+            _ => self.gpu(&self.assigned_device(given)?.gpu),
+        }
     }
 
     fn disagree(&mut self, first: &Origin, second: Origin, about: &str) {

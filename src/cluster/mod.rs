@@ -80,11 +80,17 @@ pub fn read(file: &str, text: &str) -> Result<NodeWords, ClusterError> {
     read_as(kind, file, text)
 }
 
-/// Reads a file as one kind, whatever it looks like.
+/// Reads a file as one kind, whatever it looks like; its remarks are in the order of lines.
 ///
 /// - Errors: [`ClusterError::Broken`] if nothing of it can be parsed.
 pub fn read_as(kind: Kind, file: &str, text: &str) -> Result<NodeWords, ClusterError> {
     let text = text::without_mark(text);
+    let mut words = words_of(kind, file, text)?;
+    words.remarks.sort_by(|one, two| one.origin.cmp(&two.origin));
+    Ok(words)
+}
+
+fn words_of(kind: Kind, file: &str, text: &str) -> Result<NodeWords, ClusterError> {
     match kind {
         Kind::SmiList => Ok(smi::list::read(file, text)),
         Kind::SmiQuery => Ok(smi::query::read(file, text)),

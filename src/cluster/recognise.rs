@@ -43,6 +43,23 @@ impl Kind {
         Self::MigPartedConfig,
     ];
 
+    /// Name for options and for the folder `fixtures/cluster/<id>/`.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::SmiList => "smi-list",
+            Self::SmiQuery => "smi-query",
+            Self::SmiTable => "smi-table",
+            Self::GpuInstances => "gpu-instances",
+            Self::ComputeInstances => "compute-instances",
+            Self::Profiles => "profiles",
+            Self::Placements => "placements",
+            Self::PodResources => "pod-resources",
+            Self::Objects => "objects",
+            Self::PluginConfig => "plugin-config",
+            Self::MigPartedConfig => "mig-parted-config",
+        }
+    }
+
     /// How a person makes or knows such a file.
     pub const fn about(self) -> &'static str {
         match self {

@@ -314,11 +314,14 @@ mod tests {
     }
 
     #[test]
-    fn a_block_in_yaml_begins_on_the_line_of_its_mark() {
-        let (documents, _) = parse("data:\n  a: |-\n    version: v1\n    flags: {}\n");
-        let block = documents[0].at(&["data", "a"]).expect("it is there");
-        assert_eq!(block.line, Some(2));
-        assert_eq!(block.text(), Some("version: v1\nflags: {}"));
+    fn a_block_in_yaml_begins_on_its_first_line_that_is_not_blank() {
+        for (blank, line) in [("", 3), ("\n\n", 5)] {
+            let text = format!("data:\n  a: |-\n{blank}    version: v1\n    flags: {{}}\n");
+            let (documents, _) = parse(&text);
+            let block = documents[0].at(&["data", "a"]).expect("it is there");
+            assert_eq!(block.line, Some(line));
+            assert_eq!(block.text(), Some(format!("{blank}version: v1\nflags: {{}}").as_str()));
+        }
     }
 
     #[test]

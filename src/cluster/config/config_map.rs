@@ -16,8 +16,9 @@ pub(in crate::cluster) fn read(file: &str, map: &Tree, words: &mut NodeWords) {
         if !matches!(kind, Some(Kind::PluginConfig | Kind::MigPartedConfig)) {
             continue;
         }
-        // The lines of a block begin below the line of its mark; those of a quoted text are not lines.
-        let above = value.line.filter(|_| text.contains('\n') && map.line.is_some());
+        // A block is said to begin on its first line that is not blank; the lines of JSON are unknown.
+        let blank = text.lines().take_while(|it| it.trim().is_empty()).count();
+        let above = value.line.and_then(|it| it.checked_sub(1 + blank as u64));
         let source = Source { file, above, key: Some(key) };
         let (documents, cut) = parse(text);
         if let Some(cut) = cut {

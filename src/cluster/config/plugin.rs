@@ -56,9 +56,9 @@ pub(super) fn of_tree(source: Source<'_>, tree: &Tree, words: &mut NodeWords) {
     let mig_strategy = strategy.and_then(Tree::printed);
     let time_slicing = part(source, tree, SharingMechanism::TimeSlicing, words);
     let mps = part(source, tree, SharingMechanism::Mps, words);
-    if let (Some(_), Some(sharing)) = (&time_slicing, tree.get("sharing")) {
+    if let Some(sharing) = tree.get("sharing") {
         source.known(sharing, &["timeSlicing", "mps"], Severity::Ineffective, words);
-        if mps.is_some() {
+        if time_slicing.is_some() && mps.is_some() {
             let text = "`timeSlicing` and `mps` exclude each other; keep one".to_owned();
             source.refused(sharing, text, words);
         }
@@ -97,7 +97,7 @@ fn part(
         }
         resources.push(resource);
     }
-    if resources.is_empty() {
+    if found.get("resources").is_none_or(|it| it.items().is_empty()) {
         source.refused(found, format!("`{key}` names no resource"), words);
     }
     let is_single = source.flag(found, "failRequestsGreaterThanOne", words);

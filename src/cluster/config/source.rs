@@ -46,7 +46,12 @@ impl Source<'_> {
     /// A flag; one that is none is refused.
     pub(super) fn flag(&self, tree: &Tree, key: &str, words: &mut NodeWords) -> Option<bool> {
         let found = tree.get(key)?;
-        let flag = found.is_true();
+        // The tools read YAML 1.1, which has more words for the two.
+        let flag = match found.text() {
+            Some("y" | "yes" | "Yes" | "on" | "On") => Some(true),
+            Some("n" | "no" | "No" | "off" | "Off") => Some(false),
+            _ => found.is_true(),
+        };
         if flag.is_none() {
             self.refused(found, format!("`{key}` is neither true nor false"), words);
         }
