@@ -7,7 +7,7 @@ use crate::cluster::resource::is_profile;
 use crate::cluster::tree::Tree;
 use std::collections::BTreeMap;
 
-const SHARING: [&str; 3] = ["strategy", "timeSlicingConfig", "mpsConfig"];
+const SHARING: [&str; 3] = ["strategy", "mpsConfig", "timeSlicingConfig"];
 const MPS: [&str; 3] = [
     "defaultActiveThreadPercentage",
     "defaultPinnedDeviceMemoryLimit",
@@ -94,7 +94,9 @@ fn sharing(source: Source<'_>, tree: &Tree, words: &mut NodeWords) -> Option<Cla
         source.refused(tree, text, words);
     }
     let found = tree.get("sharing")?;
-    source.known(found, &SHARING, Severity::Refused, words);
+    // MIG devices have no turns of their own.
+    let fields = if kind.as_deref() == Some("GpuConfig") { &SHARING[..] } else { &SHARING[..2] };
+    source.known(found, fields, Severity::Refused, words);
     match found.text_at(&["strategy"]).as_deref() {
         Some("TimeSlicing") => {
             if let Some(mps) = found.get("mpsConfig") {
