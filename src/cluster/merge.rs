@@ -208,9 +208,9 @@ impl NodeWords {
 
     /// The GPU instance that a MIG device lies in, which knows its placement.
     pub fn instance_of(&self, device: &MigDevice) -> Option<&GpuInstance> {
-        self.gpu_instances.iter().find(|it| {
-            Some(it.id) == device.gpu_instance && self.is_same_gpu(&it.gpu, &device.gpu)
-        })
+        self.gpu_instances
+            .iter()
+            .find(|it| Some(it.id) == device.gpu_instance && self.is_same_gpu(&it.gpu, &device.gpu))
     }
 
     /// The MIG device that the kubelet gave to a container; `None` if it gave a whole GPU, or if no file
@@ -271,9 +271,10 @@ impl NodeWords {
     }
 
     fn merge_gpu_instance(&mut self, other: GpuInstance) {
-        let at = self.gpu_instances.iter().position(|it| {
-            it.id == other.id && self.is_same_gpu(&it.gpu, &other.gpu)
-        });
+        let at = self
+            .gpu_instances
+            .iter()
+            .position(|it| it.id == other.id && self.is_same_gpu(&it.gpu, &other.gpu));
         let Some(at) = at else {
             self.gpu_instances.push(other);
             return;
@@ -345,9 +346,10 @@ impl NodeWords {
     }
 
     fn merge_offer(&mut self, other: ProfileOffer) {
-        let at = self.offers.iter().position(|it| {
-            it.id == other.id && self.is_same_gpu(&it.gpu, &other.gpu)
-        });
+        let at = self
+            .offers
+            .iter()
+            .position(|it| it.id == other.id && self.is_same_gpu(&it.gpu, &other.gpu));
         let Some(at) = at else {
             self.offers.push(other);
             return;

@@ -66,7 +66,10 @@ fn every_kind_has_a_sample_that_is_recognised_as_it() {
 #[test]
 fn a_file_of_no_known_kind_is_told_what_is_understood() {
     let error = read("notes.txt", "dear diary\n").expect_err("it is none");
-    assert_eq!(error.to_string(), "notes.txt: in no known format; the file begins with `dear diary`");
+    assert_eq!(
+        error.to_string(),
+        "notes.txt: in no known format; the file begins with `dear diary`"
+    );
     assert!(error.remedy().contains("`nvidia-smi -L`") && error.remedy().contains("mig-parted"));
 }
 
@@ -102,8 +105,11 @@ fn a_list_gives_gpus_and_devices_with_their_uuids() {
     assert_eq!(words.gpus.len(), 2);
     assert_eq!(words.gpus[1].gpu.uuid.as_deref(), Some("GPU-1b1b1b1b-1111-2222-3333-444444444444"));
     assert_eq!(words.gpus[1].origin.to_string(), "smi-list/node-a.txt:4");
-    let devices: Vec<_> =
-        words.mig_devices.iter().map(|it| (it.gpu.index, it.index, it.profile.as_deref())).collect();
+    let devices: Vec<_> = words
+        .mig_devices
+        .iter()
+        .map(|it| (it.gpu.index, it.index, it.profile.as_deref()))
+        .collect();
     assert_eq!(devices, [(Some(0), Some(0), Some("3g.40gb")), (Some(0), Some(1), Some("2g.20gb"))]);
     let old = words_of("smi-list/old-names.txt");
     assert_eq!(old.mig_devices[0].gpu_instance, Some(7));
@@ -127,10 +133,16 @@ fn a_query_tells_modes_memory_and_who_sits_where() {
     let words = words_of("smi-query/node-a.txt");
     assert_eq!(remarks(&words), [""; 0]);
     let [first, second] = words.gpus.as_slice() else { panic!("two GPUs") };
-    assert_eq!((first.gpu.index, first.is_mig_on, first.is_mig_pending), (Some(0), Some(true), Some(true)));
+    assert_eq!(
+        (first.gpu.index, first.is_mig_on, first.is_mig_pending),
+        (Some(0), Some(true), Some(true))
+    );
     assert_eq!(first.pci_device_id.as_deref(), Some("0x233010DE"));
     assert_eq!((first.memory_total_mib, first.memory_reserved_mib), (Some(81559), Some(479)));
-    assert_eq!((second.is_mig_on, second.compute_mode), (Some(false), Some(ComputeMode::ExclusiveProcess)));
+    assert_eq!(
+        (second.is_mig_on, second.compute_mode),
+        (Some(false), Some(ComputeMode::ExclusiveProcess))
+    );
     let device = &words.mig_devices[0];
     assert_eq!((device.gpu_instance, device.multiprocessors), (Some(2), Some(60)));
     assert_eq!((device.memory_total_mib, device.memory_used_mib), (Some(40448), Some(22283)));
@@ -164,14 +176,28 @@ fn the_table_and_the_query_say_the_same() {
     let (table, query) = (words_of("smi-table/node-a.txt"), words_of("smi-query/node-a.txt"));
     let seats = |words: &NodeWords| -> Vec<_> {
         let of = |it: &crate::cluster::facts::GpuProcess| {
-            (it.gpu.index, it.gpu_instance, it.compute_instance, it.pid, it.kind.clone(), it.name.clone(), it.memory_mib)
+            (
+                it.gpu.index,
+                it.gpu_instance,
+                it.compute_instance,
+                it.pid,
+                it.kind.clone(),
+                it.name.clone(),
+                it.memory_mib,
+            )
         };
         words.processes.iter().map(of).collect()
     };
     assert_eq!(seats(&table), seats(&query));
     let sizes = |words: &NodeWords| -> Vec<_> {
         let of = |it: &crate::cluster::facts::MigDevice| {
-            (it.gpu.bus_id.clone(), it.index, it.gpu_instance, it.multiprocessors, it.memory_total_mib)
+            (
+                it.gpu.bus_id.clone(),
+                it.index,
+                it.gpu_instance,
+                it.multiprocessors,
+                it.memory_total_mib,
+            )
         };
         words.mig_devices.iter().map(of).collect()
     };
@@ -253,7 +279,9 @@ fn files_that_contradict_each_other_are_both_named() {
     words.merge(words_of("smi-table/node-a.txt"));
     assert_eq!(
         remarks(&words),
-        ["Disagreement smi-table/node-a.txt:13: says something else about the modes of GPU 1 than smi-query/node-a.txt:67; smi-query/node-a.txt:67 is believed"]
+        [
+            "Disagreement smi-table/node-a.txt:13: says something else about the modes of GPU 1 than smi-query/node-a.txt:67; smi-query/node-a.txt:67 is believed"
+        ]
     );
     assert_eq!(words.gpus[1].is_mig_pending, Some(false));
 }
@@ -269,16 +297,25 @@ fn a_masked_uuid_makes_no_two_gpus_one() {
 
 #[test]
 fn both_spellings_of_the_kubelet_give_the_same_assignments() {
-    let (camel, snake) = (words_of("pod-resources/camel.json"), words_of("pod-resources/snake.json"));
+    let (camel, snake) =
+        (words_of("pod-resources/camel.json"), words_of("pod-resources/snake.json"));
     let of = |words: &NodeWords| -> Vec<_> {
         let one = |it: &crate::cluster::kube::facts::Assignment| {
-            (it.pod.clone(), it.container.clone(), it.resource.clone(), it.device.clone(), it.replica, it.numa_nodes.clone())
+            (
+                it.pod.clone(),
+                it.container.clone(),
+                it.resource.clone(),
+                it.device.clone(),
+                it.replica,
+                it.numa_nodes.clone(),
+            )
         };
         words.assignments.iter().map(one).collect()
     };
     assert_eq!(of(&camel), of(&snake));
     let gpu = DeviceId::Gpu("GPU-1b1b1b1b-1111-2222-3333-444444444444".to_owned());
-    let shared = ("batch-x7".into(), "main".into(), "nvidia.com/gpu.shared".into(), gpu, Some(2), vec![0]);
+    let shared =
+        ("batch-x7".into(), "main".into(), "nvidia.com/gpu.shared".into(), gpu, Some(2), vec![0]);
     assert_eq!(of(&camel)[1], shared);
     assert_eq!(camel.assignments.len(), 3, "devices of other vendors are none of ours");
     assert_eq!(camel.assignments[2].resource, "slice");
@@ -289,9 +326,15 @@ fn pods_say_what_they_ask_for_and_what_they_see_without_asking() {
     let words = words_of("objects/pods.json");
     let [chat, batch, sneaky] = words.pods.as_slice() else { panic!("three pods") };
     assert_eq!(chat.asks_for("nvidia.com/mig-3g.40gb"), 1);
-    assert_eq!((chat.runtime_class.as_deref(), chat.node.as_deref()), (Some("nvidia"), Some("node-a")));
+    assert_eq!(
+        (chat.runtime_class.as_deref(), chat.node.as_deref()),
+        (Some("nvidia"), Some("node-a"))
+    );
     assert_eq!(batch.resources(), ["nvidia.com/gpu.shared"]);
-    assert_eq!((batch.gpu_fraction, batch.compute_sharing.as_deref()), (Some(0.25), Some("sm-sharing")));
+    assert_eq!(
+        (batch.gpu_fraction, batch.compute_sharing.as_deref()),
+        (Some(0.25), Some("sm-sharing"))
+    );
     let kept: Vec<&str> = batch.containers[1].environment.keys().map(String::as_str).collect();
     assert_eq!(kept, ["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "nobody needs the token");
     assert!(sneaky.containers[0].sees_all_devices() && sneaky.containers[0].is_privileged);
@@ -331,9 +374,15 @@ fn a_plugin_configuration_says_what_is_shared_how_often() {
     let sharing = words.plugin_configs[0].sharing.as_ref().expect("it shares");
     assert_eq!(sharing.mechanism, SharingMechanism::TimeSlicing);
     assert!(sharing.rename_by_default && sharing.fail_requests_greater_than_one);
-    let resources: Vec<_> =
-        sharing.resources.iter().map(|it| (it.name.as_str(), it.replicas, it.origin.line)).collect();
-    assert_eq!(resources, [("nvidia.com/gpu", 4, Some(9)), ("nvidia.com/mig-1g.10gb", 2, Some(11))]);
+    let resources: Vec<_> = sharing
+        .resources
+        .iter()
+        .map(|it| (it.name.as_str(), it.replicas, it.origin.line))
+        .collect();
+    assert_eq!(
+        resources,
+        [("nvidia.com/gpu", 4, Some(9)), ("nvidia.com/mig-1g.10gb", 2, Some(11))]
+    );
     let words = strict("x", text_of("plugin-config/mps.yaml")).expect("it is good");
     let sharing = words.plugin_configs[0].sharing.as_ref().expect("it shares");
     assert!(sharing.fail_requests_greater_than_one, "the default of MPS");
@@ -355,7 +404,9 @@ fn every_fault_of_a_plugin_configuration_is_named_with_its_line() {
     ");
     assert_eq!(
         remarks(&words_of("plugin-config/no-version.yaml")),
-        ["Ineffective plugin-config/no-version.yaml:1: `version: v1` is missing, and is assumed; write it"]
+        [
+            "Ineffective plugin-config/no-version.yaml:1: `version: v1` is missing, and is assumed; write it"
+        ]
     );
     let other = read("x", "version: v2\nsharing: {}\n").expect("it can be read");
     assert_eq!(remarks(&other), ["Refused x:1: version `v2` is unknown; write `v1`"]);
@@ -405,10 +456,15 @@ fn a_configuration_in_a_config_map_keeps_its_name_and_its_lines() {
     assert_eq!(words.mig_configs[0].name, "halves");
     assert_eq!(
         remarks(&words),
-        ["Refused objects/config-maps.yaml:25: replicas `1` of `nvidia.com/gpu`: at least 2, or leave out `sharing` to share nothing"]
+        [
+            "Refused objects/config-maps.yaml:25: replicas `1` of `nvidia.com/gpu`: at least 2, or leave out `sharing` to share nothing"
+        ]
     );
     let quoted = words_of("objects/config-map.json");
-    assert!(remarks(&quoted)[0].starts_with("Refused objects/config-map.json: in `shared`: replicas `1`"));
+    assert!(
+        remarks(&quoted)[0]
+            .starts_with("Refused objects/config-map.json: in `shared`: replicas `1`")
+    );
 }
 
 #[test]

@@ -29,7 +29,13 @@ pub(super) fn said(cell: &str) -> Option<&str> {
     let cell = cell.trim();
     let is_silent = matches!(
         cell,
-        "" | "-" | "N/A" | "[N/A]" | "[Not Supported]" | "Not Supported" | "[Unknown Error]" | "ERR!"
+        "" | "-"
+            | "N/A"
+            | "[N/A]"
+            | "[Not Supported]"
+            | "Not Supported"
+            | "[Unknown Error]"
+            | "ERR!"
     ) || cell.contains("Function Not Found")
         || cell.contains("has been deprecated");
     (!is_silent).then_some(cell)

@@ -2,6 +2,7 @@
 //!
 //! Floor 3.
 
+pub mod manifest;
 pub mod memory_risk;
 pub mod policy;
 pub mod suitability;

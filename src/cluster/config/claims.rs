@@ -103,8 +103,8 @@ fn sharing(source: Source<'_>, tree: &Tree, words: &mut NodeWords) -> Option<Cla
                 source.refused(mps, "`mpsConfig` beside strategy TimeSlicing".into(), words);
             }
             let interval = found.at(&["timeSlicingConfig", "interval"]);
-            if let Some(it) = interval
-                .filter(|it| !it.text().is_some_and(|it| INTERVALS.contains(&it)))
+            if let Some(it) =
+                interval.filter(|it| !it.text().is_some_and(|it| INTERVALS.contains(&it)))
             {
                 let text = format!("the interval is none of {}", INTERVALS.join(", "));
                 source.refused(it, text, words);

@@ -24,16 +24,8 @@ pub fn read(file: &str, text: &str) -> Result<NodeWords, ClusterError> {
 }
 
 /// The error for a file of which nothing was parsed.
-pub(in crate::cluster) fn broken(
-    file: &str,
-    cut: &Break,
-    expected: &'static str,
-) -> ClusterError {
-    ClusterError::Broken {
-        origin: Origin::new(file, cut.line),
-        expected,
-        cause: cut.cause.clone(),
-    }
+pub(in crate::cluster) fn broken(file: &str, cut: &Break, expected: &'static str) -> ClusterError {
+    ClusterError::Broken { origin: Origin::new(file, cut.line), expected, cause: cut.cause.clone() }
 }
 
 fn object(file: &str, tree: &Tree, words: &mut NodeWords) {

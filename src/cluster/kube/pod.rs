@@ -31,9 +31,7 @@ pub(super) fn read(file: &str, pod: &Tree, words: &mut NodeWords) {
     let gpu_fraction = number("gpu-fraction", |it| it > 0.0);
     let gpu_memory = number("gpu-memory", |it| it >= 0.0 && it.fract() == 0.0);
     words.pods.push(PodFacts {
-        namespace: pod
-            .text_at(&["metadata", "namespace"])
-            .unwrap_or_else(|| "default".to_owned()),
+        namespace: pod.text_at(&["metadata", "namespace"]).unwrap_or_else(|| "default".to_owned()),
         uid: pod.text_at(&["metadata", "uid"]),
         node: pod.text_at(&["spec", "nodeName"]),
         phase: pod.text_at(&["status", "phase"]),

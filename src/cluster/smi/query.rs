@@ -128,10 +128,9 @@ impl<'a> Reader<'a> {
                     compute_instance: self.instances.1,
                     ..GpuProcess::new(gpu.gpu.clone(), pid, Origin::new(self.file, line))
                 }),
-                Err(_) => self.words.unread(
-                    Origin::new(self.file, line),
-                    format!("`{value}` is no process id"),
-                ),
+                Err(_) => self
+                    .words
+                    .unread(Origin::new(self.file, line), format!("`{value}` is no process id")),
             },
             _ => {
                 let Some(process) = self.words.processes.last_mut() else { return };

@@ -1,7 +1,7 @@
 //! MIG layouts: a script of nvidia-smi for one GPU, a configuration of mig-parted for a node.
 
 use crate::recommender::manifest::ManifestError;
-use crate::recommender::manifest::plan::MigPlan;
+use crate::recommender::manifest::plan::{MigInstancePlan, MigPlan};
 use crate::recommender::manifest::words::{
     comment, comments, label_value, scalar, shell_word, uuid,
 };
@@ -9,8 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What no reader of a script may miss.
 const WARNING: &str = "\
-# Instances do not survive a reboot, and on Hopper and later MIG mode does not either: run this again
-# after each boot, or let nvidia-mig-parted do it. Run as root, with no work on what is destroyed.
+# Run as root, with no work on what is destroyed. Instances do not survive a reboot, and on Hopper and
+# later MIG mode does not either: after each boot the layout has to be made anew, by the script for that
+# or by nvidia-mig-parted.
+";
+
+/// What no reader of a script for the time after a boot may miss.
+const BOOT_WARNING: &str = "\
+# For a GPU without instances, as a boot leaves it. Run as root before any work starts.
 ";
 
 /// A script of `nvidia-smi mig` that brings one GPU from what it is to the plan.
@@ -21,19 +27,7 @@ const WARNING: &str = "\
 /// - Errors: [`ManifestError::Profile`].
 pub fn script(plan: &MigPlan, reasons: &[String]) -> Result<String, ManifestError> {
     let gpu = plan.gpu_index;
-    let mut text = String::from("#!/bin/sh\n");
-    text.push_str(&heading(plan));
-    text.push_str(&comments(reasons));
-    text.push_str(WARNING);
-    text.push_str("set -eu\n");
-    if let Some(uuid) = uuid(plan.uuid.as_deref()) {
-        text.push_str(&format!(
-            "\n# Another GPU under this index must not be cut.\n\
-             test \"$(nvidia-smi -i {gpu} --query-gpu=uuid --format=csv,noheader)\" = {} ||\n\
-             \x20 {{ echo \"GPU {gpu} is another one; nothing was changed\" >&2; exit 1; }}\n",
-            shell_word(uuid)
-        ));
-    }
+    let mut text = opening(plan, reasons, WARNING);
     if !plan.destroy.is_empty() {
         text.push_str(
             "\n# A GPU instance goes only without compute instances; one that has none is no failure.\n",
@@ -49,8 +43,43 @@ pub fn script(plan: &MigPlan, reasons: &[String]) -> Result<String, ManifestErro
     if plan.is_mode_change_needed {
         text.push_str(&mode(gpu, plan.is_mig_on));
     }
-    let instances = plan.largest_first()?;
-    if plan.is_mig_on && !instances.is_empty() {
+    text.push_str(&create(plan, &plan.largest_first()?));
+    Ok(text)
+}
+
+/// A script that makes the whole layout on a GPU without instances, as a boot leaves it.
+///
+/// - Errors: [`ManifestError::Profile`].
+pub fn boot_script(plan: &MigPlan, reasons: &[String]) -> Result<String, ManifestError> {
+    let mut text = opening(plan, reasons, BOOT_WARNING);
+    text.push_str(&mode(plan.gpu_index, plan.is_mig_on));
+    text.push_str(&create(plan, &plan.whole()?));
+    Ok(text)
+}
+
+/// Who it is for, why, and that it is the right GPU.
+fn opening(plan: &MigPlan, reasons: &[String], warning: &str) -> String {
+    let gpu = plan.gpu_index;
+    let mut text = format!("#!/bin/sh\n{}{}{warning}set -eu\n", heading(plan), comments(reasons));
+    if let Some(uuid) = uuid(plan.uuid.as_deref()) {
+        text.push_str(&format!(
+            "\n# Another GPU under this index must not be cut.\n\
+             test \"$(nvidia-smi -i {gpu} --query-gpu=uuid --format=csv,noheader)\" = {} ||\n\
+             \x20 {{ echo \"GPU {gpu} is another one; nothing was changed\" >&2; exit 1; }}\n",
+            shell_word(uuid)
+        ));
+    }
+    text
+}
+
+/// Instances that come, and a look at what there is then.
+fn create(plan: &MigPlan, instances: &[&MigInstancePlan]) -> String {
+    let gpu = plan.gpu_index;
+    if !plan.is_mig_on {
+        return String::new();
+    }
+    let mut text = String::new();
+    if !instances.is_empty() {
         let names: Vec<String> =
             instances.iter().map(|it| format!("{} at {}", it.profile, it.start)).collect();
         let cells: Vec<String> =
@@ -61,8 +90,8 @@ pub fn script(plan: &MigPlan, reasons: &[String]) -> Result<String, ManifestErro
             cells.join(",")
         ));
     }
-    text.push_str(&format!("\nnvidia-smi mig -i {gpu} -lgi || true\n"));
-    Ok(text)
+    text.push_str(&format!("\nnvidia-smi mig -i {gpu} -lgi\n"));
+    text
 }
 
 fn mode(gpu: u32, is_on: bool) -> String {
@@ -71,7 +100,7 @@ fn mode(gpu: u32, is_on: bool) -> String {
         "\n# On Ampere the mode changes with a reset of the GPU, for which every client has to stop.\n\
          nvidia-smi -i {gpu} -mig {number}\n\
          test \"$(nvidia-smi -i {gpu} --query-gpu=mig.mode.current --format=csv,noheader)\" = {word} ||\n\
-         \x20 {{ echo \"the mode of GPU {gpu} waits for a reset: nvidia-smi -i {gpu} -r, then run this again\" >&2; exit 1; }}\n"
+         \x20 {{ echo \"the mode of GPU {gpu} waits for a reset: nvidia-smi -i {gpu} -r, then run the rest\" >&2; exit 1; }}\n"
     )
 }
 
@@ -93,7 +122,7 @@ pub fn config_name(name: &str) -> String {
 
 /// A configuration of mig-parted with one layout for the GPUs of a node.
 ///
-/// It counts instances; their starts are found by mig-parted itself. Without a device id the layout holds
+/// It counts all instances, those that stay too; their starts are found by mig-parted itself. Without a device id the layout holds
 /// for whatever board has the index.
 ///
 /// - Errors: [`ManifestError::Empty`], [`ManifestError::SameGpu`], [`ManifestError::Profile`].
@@ -124,7 +153,7 @@ pub fn mig_parted(
             plan.gpu_index, plan.is_mig_on
         ));
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-        for instance in plan.largest_first()? {
+        for instance in plan.whole()? {
             *counts.entry(&instance.profile).or_default() += 1;
         }
         match (plan.is_mig_on, counts.is_empty()) {

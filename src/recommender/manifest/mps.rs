@@ -24,7 +24,8 @@ pub fn server_script(
     plan.check()?;
     let visible = uuid(gpu_uuid).map_or_else(|| gpu_index.to_string(), str::to_owned);
     let (threads, limit) = plan.widest();
-    let mut text = format!("#!/bin/sh\n# MPS on GPU {gpu_index}, up to {MOST_MPS_CLIENTS} clients\n");
+    let mut text =
+        format!("#!/bin/sh\n# MPS on GPU {gpu_index}, up to {MOST_MPS_CLIENTS} clients\n");
     text.push_str(&comments(reasons));
     text.push_str(WARNING);
     text.push_str(&format!(

@@ -25,13 +25,15 @@ pub struct MigPlan {
     pub is_mode_change_needed: bool,
     /// Ids of the GPU instances that go.
     pub destroy: Vec<u32>,
+    /// Instances that stay as they are.
+    pub keep: Vec<MigInstancePlan>,
     /// Instances that come, in any order.
     pub create: Vec<MigInstancePlan>,
     /// Which profile each tenant is meant for: tenant, profile.
     pub assignments: Vec<(String, String)>,
 }
 
-/// An instance that comes.
+/// An instance that comes or stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MigInstancePlan {
     /// Name of the profile, as `3g.40gb`.
@@ -47,13 +49,26 @@ impl MigPlan {
     ///
     /// - Errors: [`ManifestError::Profile`] for a name that is no profile.
     pub fn largest_first(&self) -> Result<Vec<&MigInstancePlan>, ManifestError> {
-        let mut instances: Vec<&MigInstancePlan> = self.create.iter().collect();
-        for instance in &instances {
-            checked_profile(&instance.profile)?;
-        }
-        instances.sort_by_key(|it| (std::cmp::Reverse(size_of(&it.profile)), it.start));
-        Ok(instances)
+        sorted(self.create.iter())
     }
+
+    /// The instances that there will be, those that stay and those that come, largest first.
+    ///
+    /// - Errors: [`ManifestError::Profile`] for a name that is no profile.
+    pub fn whole(&self) -> Result<Vec<&MigInstancePlan>, ManifestError> {
+        sorted(self.keep.iter().chain(&self.create))
+    }
+}
+
+fn sorted<'a>(
+    instances: impl Iterator<Item = &'a MigInstancePlan>,
+) -> Result<Vec<&'a MigInstancePlan>, ManifestError> {
+    let mut instances: Vec<&MigInstancePlan> = instances.collect();
+    for instance in &instances {
+        checked_profile(&instance.profile)?;
+    }
+    instances.sort_by_key(|it| (std::cmp::Reverse(size_of(&it.profile)), it.start));
+    Ok(instances)
 }
 
 /// A profile that may be written as it is.

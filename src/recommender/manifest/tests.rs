@@ -26,11 +26,12 @@ fn halves() -> MigPlan {
         board: Some("NVIDIA H100 80GB HBM3".to_owned()),
         is_mig_on: true,
         is_mode_change_needed: false,
-        destroy: vec![9, 3],
+        destroy: vec![9, 2],
+        keep: vec![instance("2g.20gb", 14, 0)],
         create: vec![
-            instance("1g.10gb+me", 20, 6),
-            instance("3g.40gb", 9, 0),
-            instance("2g.20gb", 14, 4),
+            instance("1g.10gb+me", 20, 2),
+            instance("3g.40gb", 9, 4),
+            instance("1g.10gb", 19, 3),
         ],
         assignments: vec![
             ("chat".to_owned(), "3g.40gb".to_owned()),
@@ -52,7 +53,10 @@ fn shared(mechanism: SharingMechanism) -> SharingPlan {
         fail_requests_greater_than_one: true,
         rename_by_default: true,
         time_slice: TimeSlice::Short,
-        tenants: vec![share("chat", Some(60), Some(40_000)), share("batch", Some(40), Some(20_000))],
+        tenants: vec![
+            share("chat", Some(60), Some(40_000)),
+            share("batch", Some(40), Some(20_000)),
+        ],
     }
 }
 
@@ -64,8 +68,9 @@ fn a_script_destroys_before_it_creates_and_names_every_start() {
     # 3g.40gb is meant for chat
     # 2g.20gb is meant for batch
     # chat and batch are of different trust domains
-    # Instances do not survive a reboot, and on Hopper and later MIG mode does not either: run this again
-    # after each boot, or let nvidia-mig-parted do it. Run as root, with no work on what is destroyed.
+    # Run as root, with no work on what is destroyed. Instances do not survive a reboot, and on Hopper and
+    # later MIG mode does not either: after each boot the layout has to be made anew, by the script for that
+    # or by nvidia-mig-parted.
     set -eu
 
     # Another GPU under this index must not be cut.
@@ -73,15 +78,41 @@ fn a_script_destroys_before_it_creates_and_names_every_start() {
       { echo "GPU 0 is another one; nothing was changed" >&2; exit 1; }
 
     # A GPU instance goes only without compute instances; one that has none is no failure.
-    nvidia-smi mig -i 0 -gi 3 -dci || true
+    nvidia-smi mig -i 0 -gi 2 -dci || true
     nvidia-smi mig -i 0 -gi 9 -dci || true
-    nvidia-smi mig -i 0 -gi 3 -dgi
+    nvidia-smi mig -i 0 -gi 2 -dgi
     nvidia-smi mig -i 0 -gi 9 -dgi
 
-    # 3g.40gb at 0, 2g.20gb at 4, 1g.10gb+me at 6
-    nvidia-smi mig -i 0 -cgi 9:0,14:4,20:6 -C
+    # 3g.40gb at 4, 1g.10gb+me at 2, 1g.10gb at 3
+    nvidia-smi mig -i 0 -cgi 9:4,20:2,19:3 -C
 
-    nvidia-smi mig -i 0 -lgi || true
+    nvidia-smi mig -i 0 -lgi
+    "#);
+}
+
+#[test]
+fn a_script_for_the_time_after_a_boot_makes_what_was_kept_too() {
+    insta::assert_snapshot!(mig::boot_script(&halves(), &[]).expect("it is good"), @r#"
+    #!/bin/sh
+    # MIG layout of GPU 0, NVIDIA H100 80GB HBM3
+    # 3g.40gb is meant for chat
+    # 2g.20gb is meant for batch
+    # For a GPU without instances, as a boot leaves it. Run as root before any work starts.
+    set -eu
+
+    # Another GPU under this index must not be cut.
+    test "$(nvidia-smi -i 0 --query-gpu=uuid --format=csv,noheader)" = 'GPU-0a0a0a0a-1111-2222-3333-444444444444' ||
+      { echo "GPU 0 is another one; nothing was changed" >&2; exit 1; }
+
+    # On Ampere the mode changes with a reset of the GPU, for which every client has to stop.
+    nvidia-smi -i 0 -mig 1
+    test "$(nvidia-smi -i 0 --query-gpu=mig.mode.current --format=csv,noheader)" = Enabled ||
+      { echo "the mode of GPU 0 waits for a reset: nvidia-smi -i 0 -r, then run the rest" >&2; exit 1; }
+
+    # 3g.40gb at 4, 2g.20gb at 0, 1g.10gb+me at 2, 1g.10gb at 3
+    nvidia-smi mig -i 0 -cgi 9:4,14:0,20:2,19:3 -C
+
+    nvidia-smi mig -i 0 -lgi
     "#);
 }
 
@@ -112,6 +143,7 @@ fn a_layout_of_mig_parted_counts_what_the_plan_places() {
           devices: [0]
           mig-enabled: true
           mig-devices:
+            "1g.10gb": 1
             "1g.10gb+me": 1
             "2g.20gb": 1
             "3g.40gb": 1
@@ -160,7 +192,8 @@ fn a_configuration_of_the_plugin_says_what_it_does_not_keep() {
 
 #[test]
 fn a_claim_is_shared_by_name_and_a_template_gives_each_pod_a_slice() {
-    let text = claims::shared_claim("shared", "serving", &shared(SharingMechanism::Mps), &reasons());
+    let text =
+        claims::shared_claim("shared", "serving", &shared(SharingMechanism::Mps), &reasons());
     insta::assert_snapshot!(text.expect("it is good"), @r#"
     # chat and batch are of different trust domains
     # Pods of this namespace share the device by `resourceClaimName`, 2 of them at most.
@@ -264,7 +297,10 @@ fn a_server_starts_with_the_widest_limits_and_each_client_narrows_its_own() {
 
 #[test]
 fn small_words_are_those_of_their_tools() {
-    assert_eq!(plugin::resource_name(Some("1g.10gb+me"), false).as_deref(), Ok("nvidia.com/mig-1g.10gb.me"));
+    assert_eq!(
+        plugin::resource_name(Some("1g.10gb+me"), false).as_deref(),
+        Ok("nvidia.com/mig-1g.10gb.me")
+    );
     assert_eq!(plugin::resource_name(None, true).as_deref(), Ok("nvidia.com/gpu.shared"));
     assert_eq!(
         mig::operator_label("node-a", "halves+me"),
@@ -274,7 +310,8 @@ fn small_words_are_those_of_their_tools() {
         mps::time_slice_command(2, TimeSlice::Long),
         "nvidia-smi compute-policy -i 2 --set-timeslice=3\n"
     );
-    let text = mps::kai_annotations(SharingMechanism::Mps, KaiRequest::Fraction(0.5)).expect("good");
+    let text =
+        mps::kai_annotations(SharingMechanism::Mps, KaiRequest::Fraction(0.5)).expect("good");
     let pod = read("x", &format!("apiVersion: v1\nkind: Pod\n{text}  name: a\n")).expect("a pod");
     assert_eq!(pod.pods[0].gpu_fraction, Some(0.5));
     assert_eq!(pod.pods[0].compute_sharing.as_deref(), Some("sm-sharing"));
@@ -283,7 +320,8 @@ fn small_words_are_those_of_their_tools() {
 #[test]
 fn a_plan_that_a_tool_would_refuse_is_not_written() {
     let plan = || shared(SharingMechanism::Mps);
-    let refused = |plan: SharingPlan| plugin::config(&plan, &[]).expect_err("the plugin refuses it");
+    let refused =
+        |plan: SharingPlan| plugin::config(&plan, &[]).expect_err("the plugin refuses it");
     assert_eq!(refused(SharingPlan { replicas: 1, ..plan() }), ManifestError::Replicas(1));
     let many = refused(SharingPlan { replicas: 49, ..plan() });
     assert_eq!(many, ManifestError::TooManyClients { wanted: 49, most: 48 });
@@ -311,9 +349,44 @@ fn tenants_whose_names_become_alike_get_claims_of_their_own() {
 /// Names that end a comment, a scalar, a word of the shell or a document if they are not watched.
 fn hostile() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
-        "a", "Z9", " ", "\n", "\r", "\t", ": ", " #", "'", "\"", "\\", "$(reboot)", "`id`", "---\n",
-        "- x", "{", "}", "[", "]", "&a", "*a", "!t", "%", "|", ">", "é", "名", "\u{0}", "\u{7f}",
-        "\u{85}", "\u{2028}", "\u{202e}", "\u{feff}", "\u{fffe}", "\u{1f600}", "~", "true", "0x1",
+        "a",
+        "Z9",
+        " ",
+        "\n",
+        "\r",
+        "\t",
+        ": ",
+        " #",
+        "'",
+        "\"",
+        "\\",
+        "$(reboot)",
+        "`id`",
+        "---\n",
+        "- x",
+        "{",
+        "}",
+        "[",
+        "]",
+        "&a",
+        "*a",
+        "!t",
+        "%",
+        "|",
+        ">",
+        "é",
+        "名",
+        "\u{0}",
+        "\u{7f}",
+        "\u{85}",
+        "\u{2028}",
+        "\u{202e}",
+        "\u{feff}",
+        "\u{fffe}",
+        "\u{1f600}",
+        "~",
+        "true",
+        "0x1",
     ]);
     let spliced = prop::collection::vec(pieces, 0..12).prop_map(|it| it.concat());
     prop_oneof![spliced, any::<String>()]
@@ -321,11 +394,18 @@ fn hostile() -> impl Strategy<Value = String> {
 
 fn mig_plan() -> impl Strategy<Value = MigPlan> {
     let profile = prop::sample::select(vec![
-        ("1g.10gb", 19), ("1g.10gb+me", 20), ("1g.20gb", 15), ("2g.20gb", 14), ("3g.40gb", 9),
-        ("7g.80gb", 0), ("1g.24gb-me", 67), ("2g.48gb+me.all", 64),
+        ("1g.10gb", 19),
+        ("1g.10gb+me", 20),
+        ("1g.20gb", 15),
+        ("2g.20gb", 14),
+        ("3g.40gb", 9),
+        ("7g.80gb", 0),
+        ("1g.24gb-me", 67),
+        ("2g.48gb+me.all", 64),
     ]);
-    let create = prop::collection::vec((profile, 0..8_u32), 0..8)
-        .prop_map(|it| it.into_iter().map(|((name, id), start)| instance(name, id, start)).collect());
+    let create = prop::collection::vec((profile, 0..8_u32), 0..8).prop_map(|it| {
+        it.into_iter().map(|((name, id), start)| instance(name, id, start)).collect()
+    });
     let names = (prop::option::of(hostile()), prop::option::of(hostile()), hostile());
     (0..16_u32, any::<bool>(), any::<bool>(), prop::option::of(any::<u32>()), create, names)
         .prop_map(|(gpu_index, is_mig_on, is_mode_change_needed, pci_device_id, create, names)| {
@@ -338,6 +418,7 @@ fn mig_plan() -> impl Strategy<Value = MigPlan> {
                 is_mig_on,
                 is_mode_change_needed,
                 destroy: vec![1, 2],
+                keep: vec![instance("1g.20gb", 15, 6)],
                 create,
                 assignments: vec![(tenant, "1g.10gb".to_owned())],
             }
@@ -354,7 +435,10 @@ fn sharing_plan() -> impl Strategy<Value = SharingPlan> {
     let mechanism =
         prop::sample::select(vec![SharingMechanism::TimeSlicing, SharingMechanism::Mps]);
     let slice = prop::sample::select(vec![
-        TimeSlice::Default, TimeSlice::Short, TimeSlice::Medium, TimeSlice::Long,
+        TimeSlice::Default,
+        TimeSlice::Short,
+        TimeSlice::Medium,
+        TimeSlice::Long,
     ]);
     let profile = prop::option::of(prop::sample::select(vec!["1g.10gb", "1g.10gb+me"]));
     let tenants = prop::collection::vec(share, 0..4);
@@ -399,7 +483,7 @@ proptest! {
         let filter: Vec<String> = plan.pci_device_id.iter().map(|it| format!("0x{it:08X}")).collect();
         prop_assert_eq!(&entry.device_filter, &filter);
         let mut counts = BTreeMap::new();
-        for it in plan.create.iter().filter(|_| plan.is_mig_on) {
+        for it in plan.create.iter().chain(&plan.keep).filter(|_| plan.is_mig_on) {
             *counts.entry(it.profile.clone()).or_insert(0) += 1;
         }
         prop_assert_eq!(&entry.mig_devices, &counts);
@@ -418,6 +502,8 @@ proptest! {
         };
         let (text, plain) = (mig::script(&plan, &reasons).unwrap(), mig::script(&plain, &[]).unwrap());
         prop_assert_eq!(acts(&text), acts(&plain));
+        let boot = mig::boot_script(&plan, &reasons).unwrap();
+        prop_assert!(!boot.contains("-dgi"), "a boot leaves nothing to destroy");
     }
 
     #[test]

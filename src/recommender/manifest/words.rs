@@ -104,7 +104,5 @@ pub fn object_names<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<String>
 
 /// A UUID that may be written as it is; `None` for one that holds anything but letters, digits and dashes.
 pub(super) fn uuid(text: Option<&str>) -> Option<&str> {
-    text.filter(|it| {
-        !it.is_empty() && it.chars().all(|it| it.is_ascii_alphanumeric() || it == '-')
-    })
+    text.filter(|it| !it.is_empty() && it.chars().all(|it| it.is_ascii_alphanumeric() || it == '-'))
 }
