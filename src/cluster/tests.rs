@@ -64,6 +64,14 @@ fn every_kind_has_a_sample_that_is_recognised_as_it() {
 }
 
 #[test]
+fn the_page_explains_every_kind() {
+    let page = include_str!("../../docs/CLUSTER.md");
+    for kind in Kind::ALL {
+        assert!(page.contains(&format!("| `{}` |", kind.id())), "{}", kind.id());
+    }
+}
+
+#[test]
 fn a_file_of_no_known_kind_is_told_what_is_understood() {
     let error = read("notes.txt", "dear diary\n").expect_err("it is none");
     assert_eq!(
@@ -169,6 +177,16 @@ fn a_query_of_some_of_the_gpus_gives_no_index() {
         .expect("one GPU is whole");
     assert_eq!(words.gpus[0].gpu.index, None);
     assert_eq!(remarks(&words), ["Unread cut: 2 GPUs are attached, and the file shows 1"]);
+}
+
+#[test]
+fn a_process_without_ids_of_instances_has_none_of_the_gpu_above() {
+    let text =
+        text_of("smi-query/node-a.txt").replace("GPU instance ID                   : N/A", "");
+    let text = text.replace("Compute instance ID               : N/A", "");
+    let words = read("old", &text).expect("it can be read");
+    assert_eq!(words.processes[1].gpu_instance, None);
+    assert_eq!(words.processes[1].compute_instance, None);
 }
 
 #[test]

@@ -125,8 +125,27 @@ fn json(text: &str) -> (Vec<Tree>, Option<Break>) {
     }
 }
 
+/// Values in one YAML file, aliases counted where they are used: ten thousand pods have a few million.
+const MOST_NODES: usize = 8_000_000;
+
+/// Levels in one YAML file: objects of Kubernetes have about twenty, and each costs stack.
+const MOST_DEPTH: usize = 32;
+
+/// Aliases in one YAML file, and values that may stand behind anchors: people write few.
+const MOST_ALIASES: usize = 1_000;
+const MOST_RECORDED: usize = 50_000;
+
 fn yaml(text: &str) -> (Vec<Tree>, Option<Break>) {
-    match serde_saphyr::from_multiple::<Lined>(text) {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_nodes: MOST_NODES,
+            max_events: 2 * MOST_NODES,
+            max_depth: MOST_DEPTH,
+            max_aliases: MOST_ALIASES,
+            max_recorded_anchor_events: MOST_RECORDED,
+        },
+    };
+    match serde_saphyr::from_multiple_with_options::<Lined>(text, options) {
         Ok(documents) => (documents.into_iter().map(Tree::from).collect(), None),
         Err(error) => {
             let line = error.location().map(|it| it.line());
@@ -341,5 +360,8 @@ mod tests {
             bomb.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
         }
         assert!(parse(&bomb).1.is_some());
+        for deep in ["[".repeat(5_000), "{\"a\":".repeat(5_000), "- ".repeat(5_000)] {
+            assert!(parse(&deep).1.is_some());
+        }
     }
 }
