@@ -11,17 +11,19 @@ use std::path::Path;
 const FLOORS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("stats", &[]),
+    ("cluster", &["domain"]),
     ("import", &["domain"]),
     ("sampler", &["domain"]),
     ("storage", &["domain"]),
     ("analysis", &["domain", "stats"]),
     ("colocation", &["domain", "stats"]),
-    ("recommender", &["domain", "analysis", "colocation"]),
+    ("recommender", &["domain", "cluster", "analysis", "colocation"]),
     ("report", &["domain", "analysis", "colocation", "recommender"]),
     (
         "cli",
         &[
             "domain",
+            "cluster",
             "import",
             "sampler",
             "storage",
@@ -61,6 +63,7 @@ const DOORS: &[(&str, &[&str])] = &[
         "serde",
         &[
             "domain",
+            "cluster::tree",
             "import",
             "sampler::tenants::rules",
             "storage",
@@ -73,12 +76,20 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     (
         "serde_json",
-        &["sampler::services::tail", "sampler::tenants::names", "storage", "report::render", "cli"],
+        &[
+            "cluster::tree",
+            "sampler::services::tail",
+            "sampler::tenants::names",
+            "storage",
+            "report::render",
+            "cli",
+        ],
     ),
+    ("serde_saphyr", &["cluster::tree"]),
     ("signal_hook", &["cli::record"]),
     ("statrs", &["stats"]),
     ("tempfile", &["cli"]),
-    ("thiserror", &["import", "sampler", "storage", "recommender", "report::plot"]),
+    ("thiserror", &["cluster", "import", "sampler", "storage", "recommender", "report::plot"]),
     (
         "toml",
         &[

@@ -5,6 +5,7 @@
 mod confidence;
 pub mod decide;
 pub mod layout;
+pub mod manifest;
 pub mod mechanism;
 pub mod memory_risk;
 mod open_answers;
