@@ -34,6 +34,8 @@ pub struct Tenant {
 }
 
 /// What company of two costs, at least 0; infinite, or no number, where they must not meet. Asked with the lower index first.
+///
+/// A fleet that is too large for all pairs asks some thousand times for each tenant: keep what is dear to compute.
 pub type PairCost<'a> = &'a dyn Fn(usize, usize) -> f64;
 /// Highest memory of a group, bytes; never less for a larger group. Members are rising.
 pub type GroupPeak<'a> = &'a dyn Fn(&[usize]) -> f64;
@@ -84,7 +86,7 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { exact_up_to: 14, window: 10, all_pairs_up_to: 1500, asks_all_pairs_for_bound: false, rounds: 4 }
+        Self { exact_up_to: 14, window: 10, all_pairs_up_to: 1500, asks_all_pairs_for_bound: false, rounds: 12 }
     }
 }
 

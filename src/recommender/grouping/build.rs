@@ -6,7 +6,7 @@ use crate::recommender::grouping::view::View;
 /// Classes of tenants, from the hardest to the easiest to place.
 const CLASSES: usize = 16;
 /// Tenants of a class that are tried each time a group is to be filled.
-const TRIED: usize = 3;
+const TRIED: usize = 16;
 /// Others with which a tenant is compared to see how hard it is to place.
 const SAMPLED: usize = 16;
 
@@ -17,6 +17,8 @@ pub(super) enum Pick {
     Heaviest,
     /// The one that costs least for its weight.
     Cheapest,
+    /// The one that uses up least of what anybody of the group can still bear, for the square of its weight.
+    Thrifty,
 }
 
 /// How hard each tenant is to place: the share of a device that it fills, by memory, by number or by what it bears.
@@ -68,11 +70,12 @@ fn next(
     for (class, tenants) in classes.iter().enumerate().filter(|it| !it.1.is_empty()) {
         for tried in 0..TRIED.min(tenants.len()) {
             let at = if tried == 0 { tenants.len() - 1 } else { numbers.below(tenants.len()) };
-            let Some(added) = group.cost_with(tenants[at]) else { continue };
+            let Some((added, spent)) = group.cost_with(tenants[at]) else { continue };
             let weight = weights[tenants[at]];
             let score = match pick {
                 Pick::Heaviest => -weight,
                 Pick::Cheapest => added / weight,
+                Pick::Thrifty => spent / (weight * weight),
             };
             if best.is_none_or(|it| score < it.0) {
                 best = Some((score, class, at));
@@ -96,21 +99,25 @@ impl<'a> Growing<'a> {
         Self { view, members: vec![first], borne: vec![0.0], peak_bytes }
     }
 
-    /// What a further member adds to the cost; `None` where it must not come in.
-    fn cost_with(&self, other: usize) -> Option<f64> {
+    /// What a further member adds to the cost, and the largest share of what somebody can still bear that it uses up.
+    ///
+    /// `None` where it must not come in.
+    fn cost_with(&self, other: usize) -> Option<(f64, f64)> {
         let fleet = self.view.fleet();
         if self.members.len() >= fleet.most_in_group {
             return None;
         }
         if !self.view.is_additive() {
             let with = [self.members.as_slice(), &[other]].concat();
-            return Some(self.view.check(&with)? - self.view.check(&self.members)?);
+            let added = self.view.check(&with)? - self.view.check(&self.members)?;
+            return Some((added, added));
         }
         let tenant = self.view.tenant(other);
         if self.peak_bytes + tenant.peak_bytes > fleet.capacity_bytes {
             return None;
         }
         let mut added = 0.0;
+        let mut spent = 0.0_f64;
         for (member, borne) in self.members.iter().zip(&self.borne) {
             let cost = self.view.pair(*member, other);
             added += cost;
@@ -120,8 +127,11 @@ impl<'a> Growing<'a> {
             {
                 return None;
             }
+            let left = self.view.tenant(*member).most_cost - borne;
+            spent = spent.max(cost / left.max(f64::MIN_POSITIVE));
         }
-        Some(added)
+        let own = added / tenant.most_cost.max(f64::MIN_POSITIVE);
+        Some((added, spent.max(own)))
     }
 
     fn add(&mut self, other: usize) {

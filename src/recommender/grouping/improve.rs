@@ -9,12 +9,12 @@ use crate::recommender::grouping::numbers::Numbers;
 use crate::recommender::grouping::partition::{Aim, partition};
 use crate::recommender::grouping::view::View;
 
-/// Tenants up to which many beginnings are tried, and how many.
-const MANY_STARTS: (usize, u64) = (40, 10);
-/// Beginnings of larger fleets.
-const FEW_STARTS: u64 = 2;
+/// Tenants up to which all beginnings are improved, and the groups disturbed again and again.
+const SMALL: usize = 40;
+/// Beginnings of each kind, and how many of all are improved, in a fleet that is small, middling, or too large for all pairs.
+const BEGINNINGS: [(u64, usize); 3] = [(2, 6), (4, 2), (1, 1)];
 /// Regroupings without success after which a small fleet is left alone.
-const PATIENCE: usize = 40;
+const PATIENCE: usize = 24;
 /// Companions of a tenant that are kept in its list, of how many that are looked at.
 const COMPANIONS: (usize, usize) = (6, 32);
 /// Groups that are taken apart together at most.
@@ -22,7 +22,7 @@ const GROUPS_AT_A_TIME: usize = 5;
 /// Least window: with fewer items nothing can change places.
 const LEAST_WINDOW: usize = 4;
 /// Disturbances in a row of a fleet that small after which nothing better was found.
-const SHAKES: usize = 24;
+const SHAKES: usize = 8;
 /// Share of the cost that counts as an improvement.
 const GAIN: f64 = 1e-9;
 
@@ -30,28 +30,34 @@ const GAIN: f64 = 1e-9;
 pub(super) fn best(view: &View<'_>, effort: &Effort, least: usize) -> Vec<Vec<usize>> {
     let weights = weights(view);
     let companions = companions(view);
-    let starts = if view.len() <= MANY_STARTS.0 { MANY_STARTS.1 } else { FEW_STARTS };
+    let picks: &[Pick] = match view.has_all_pairs() {
+        true => &[Pick::Thrifty, Pick::Cheapest, Pick::Heaviest],
+        false => &[Pick::Thrifty, Pick::Cheapest],
+    };
+    let (of_each, improved) = match (view.len() <= SMALL, view.has_all_pairs()) {
+        (true, _) => BEGINNINGS[0],
+        (false, true) => BEGINNINGS[1],
+        (false, false) => BEGINNINGS[2],
+    };
+    let mut beginnings: Vec<Vec<Vec<usize>>> = (0..of_each)
+        .flat_map(|seed| picks.iter().map(move |it| (*it, seed)))
+        .map(|(pick, seed)| build(view, &weights, pick, seed))
+        .collect();
+    beginnings.sort_by_key(Vec::len);
     let mut best: Option<(usize, f64, Vec<Vec<usize>>)> = None;
-    for start in 0..starts {
-        let pick = if start % 2 == 0 { Pick::Heaviest } else { Pick::Cheapest };
-        let groups = build(view, &weights, pick, start);
-        // Of a large fleet only the better beginning is worth the work.
-        let is_worse = best.as_ref().is_some_and(|it| groups.len() > it.0);
-        if view.len() > MANY_STARTS.0 && is_worse {
-            continue;
-        }
+    for (seed, groups) in (7_u64..).zip(beginnings.into_iter().take(improved)) {
         let mut search = Search {
             view,
             weights: &weights,
             companions: &companions,
             window: effort.window.clamp(LEAST_WINDOW, 14),
             owner: vec![0; view.len()],
-            numbers: Numbers::new(start.wrapping_add(7)),
+            numbers: Numbers::new(seed),
             groups,
         };
         search.note_owners();
         search.run(effort, least);
-        if view.len() <= MANY_STARTS.0 {
+        if view.len() <= SMALL {
             search.shake(effort);
         }
         let found = search.worth();
@@ -101,7 +107,7 @@ impl Search<'_> {
                 self.pass(effort.rounds, Aim::Packed(weights), least);
             }
             self.pass(effort.rounds, Aim::Cost, 0);
-            if self.groups.len() == before || view.len() > MANY_STARTS.0 {
+            if self.groups.len() == before || view.len() > SMALL {
                 break;
             }
         }
@@ -120,8 +126,8 @@ impl Search<'_> {
             let chance: Vec<f64> =
                 (0..self.view.len()).map(|_| self.numbers.below(1000) as f64).collect();
             let group = self.numbers.below(self.groups.len());
-            let chosen = self.neighbours(group);
-            self.regroup(&chosen, Aim::Packed(&chance));
+            let (chosen, items) = self.mixed(group);
+            self.regroup(&chosen, &items, Aim::Packed(&chance));
             self.close_gaps();
             self.pass(effort.rounds, Aim::Cost, 0);
             in_vain += 1;
@@ -154,15 +160,19 @@ impl Search<'_> {
         // Light groups are the likeliest to be given up.
         order.sort_by_key(|it| self.groups[*it].len());
         let mut used = self.groups.len();
-        for group in order {
+        for (turn, group) in order.into_iter().enumerate() {
             if used <= least {
                 return false;
             }
             if self.groups[group].is_empty() {
                 continue;
             }
-            let chosen = self.neighbours(group);
-            match self.regroup(&chosen, aim) {
+            let has_many = self.groups.len() > GROUPS_AT_A_TIME;
+            let (chosen, items) = match aim {
+                Aim::Cost if has_many && turn % 2 == 0 => self.dissolved(group),
+                _ => self.mixed(group),
+            };
+            match self.regroup(&chosen, &items, aim) {
                 Some(given_up) => {
                     *in_vain = 0;
                     used -= given_up;
@@ -176,8 +186,29 @@ impl Search<'_> {
         true
     }
 
-    /// A group and some others, by the companions of its members or by chance.
-    fn neighbours(&mut self, group: usize) -> Vec<usize> {
+    /// The members of a group one by one, and many other groups as they are, into which they might go.
+    fn dissolved(&mut self, group: usize) -> (Vec<usize>, Vec<Vec<usize>>) {
+        let mut members = self.groups[group].clone();
+        let mut items = Vec::new();
+        if members.len() > self.window / 2 {
+            self.numbers.shuffle(&mut members);
+            items.push(members.split_off(self.window / 2));
+        }
+        items.extend(members.into_iter().map(|it| vec![it]));
+        let others = self.window - items.len();
+        let mut chosen = vec![group];
+        for _ in 0..2 * others {
+            let other = self.neighbour(group);
+            if chosen.len() <= others && !chosen.contains(&other) {
+                chosen.push(other);
+                items.push(self.groups[other].clone());
+            }
+        }
+        (chosen, items)
+    }
+
+    /// The members of a few groups one by one; of large groups some, and the rest of them together.
+    fn mixed(&mut self, group: usize) -> (Vec<usize>, Vec<Vec<usize>>) {
         let mut chosen = vec![group];
         let mut size = self.groups[group].len();
         for _ in 0..3 * GROUPS_AT_A_TIME {
@@ -186,25 +217,36 @@ impl Search<'_> {
                 break;
             }
             let from = chosen[self.numbers.below(chosen.len())];
-            let member = self.groups[from][self.numbers.below(self.groups[from].len())];
-            let list = &self.companions[member];
-            let other = match self.numbers.below(2) {
-                0 if !list.is_empty() => self.owner[list[self.numbers.below(list.len())]],
-                _ => self.numbers.below(self.groups.len()),
-            };
+            let other = self.neighbour(from);
             let fits = chosen.len() < 2 || size + self.groups[other].len() <= self.window;
-            if fits && !chosen.contains(&other) && !self.groups[other].is_empty() {
+            if fits && !chosen.contains(&other) {
                 size += self.groups[other].len();
                 chosen.push(other);
             }
         }
-        chosen
+        let items = self.items(&chosen);
+        (chosen, items)
+    }
+
+    /// Another group, of a cheap companion of a member or by chance; the same group where there is none.
+    fn neighbour(&mut self, group: usize) -> usize {
+        let member = self.groups[group][self.numbers.below(self.groups[group].len())];
+        let list = &self.companions[member];
+        let other = match self.numbers.below(2) {
+            0 if !list.is_empty() => self.owner[list[self.numbers.below(list.len())]],
+            _ => self.numbers.below(self.groups.len()),
+        };
+        if self.groups[other].is_empty() { group } else { other }
     }
 
     /// Puts the tenants of some groups together anew; how many groups that gave up, `None` where nothing is better.
-    fn regroup(&mut self, chosen: &[usize], aim: Aim<'_>) -> Option<usize> {
-        let items = self.items(chosen);
-        let found = partition(self.view, &items, aim)?;
+    fn regroup(
+        &mut self,
+        chosen: &[usize],
+        items: &[Vec<usize>],
+        aim: Aim<'_>,
+    ) -> Option<usize> {
+        let found = partition(self.view, items, aim)?;
         let old: Vec<Vec<usize>> = chosen.iter().map(|it| self.groups[*it].clone()).collect();
         let given_up = old.len().checked_sub(found.len())?;
         let (before, after) = (self.value(&old, aim), self.value(&found, aim));

@@ -122,7 +122,13 @@ impl Case {
 }
 
 /// Without the exact way, and with windows that hold a part of a small fleet only.
-const HEURISTIC: Effort = Effort { exact_up_to: 0, window: 7, all_pairs_up_to: 1500, asks_all_pairs_for_bound: false, rounds: 4 };
+const HEURISTIC: Effort = Effort {
+    exact_up_to: 0,
+    window: 7,
+    all_pairs_up_to: 1500,
+    asks_all_pairs_for_bound: false,
+    rounds: 12,
+};
 
 #[test]
 fn small_fleets_get_the_best_groups_and_the_heuristic_comes_within_two_percent() {
@@ -150,7 +156,7 @@ fn small_fleets_get_the_best_groups_and_the_heuristic_comes_within_two_percent()
 }
 
 #[test]
-fn with_chance_taken_away_a_fleet_gets_the_same_groups_again() {
+fn the_same_fleet_gets_the_same_groups_again() {
     let case = Case::random(120, Scarce::All, 5);
     assert_eq!(case.solve(&Effort::default()), case.solve(&Effort::default()));
 }
@@ -168,7 +174,10 @@ fn larger_fleets_are_sound_and_near_their_bound() {
             found.cost,
             found.cost_at_least
         );
-        let most = if scarce == Scarce::Memory { 0.06 } else { 0.4 };
+        let most = match scarce {
+            Scarce::Memory | Scarce::Trust => 0.03,
+            Scarce::Patience | Scarce::All => 0.15,
+        };
         assert!(found.device_gap() <= most, "{scarce:?} {}", found.device_gap());
     }
 }
@@ -297,7 +306,7 @@ fn ten_thousand_tenants_are_grouped() {
         group_cost: None,
     };
     let begin = std::time::Instant::now();
-    let found = group_with(&fleet, &Effort{rounds: std::env::var("ROUNDS").map_or(4,|x|x.parse().unwrap()), asks_all_pairs_for_bound: true, ..Effort::default()});
+    let found = group(&fleet);
     println!(
         "10000 tenants: {:.1} s, {} devices, at least {}, cost {:.1}, {} pairs asked for",
         begin.elapsed().as_secs_f64(),
@@ -307,4 +316,18 @@ fn ten_thousand_tenants_are_grouped() {
         asked.get()
     );
     assert!(begin.elapsed().as_secs() < 60);
+}
+
+#[test]
+fn a_fleet_that_is_too_large_for_all_pairs_is_grouped_nearly_as_well() {
+    let case = Case::random(240, Scarce::All, 9);
+    let usual = case.solve(&Effort::default());
+    let few = Effort { all_pairs_up_to: 20, ..Effort::default() };
+    let sampled = case.solve(&few);
+    case.assert_sound(&sampled);
+    assert_eq!(sampled.cost_at_least, None, "not every pair was asked for");
+    assert!(sampled.groups.len() as f64 <= 1.06 * usual.groups.len() as f64);
+    let asking = case.solve(&Effort { asks_all_pairs_for_bound: true, ..few });
+    assert!(asking.devices_at_least >= sampled.devices_at_least);
+    assert_eq!(asking.groups, sampled.groups);
 }

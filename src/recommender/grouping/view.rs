@@ -47,9 +47,9 @@ impl<'a> View<'a> {
             part[first] = Some(parts.len());
             while let Some(one) = open.pop() {
                 found.push(one);
-                for other in 0..len {
-                    if part[other].is_none() && self.can_meet(one, other) {
-                        part[other] = Some(parts.len());
+                for (other, part) in part.iter_mut().enumerate() {
+                    if part.is_none() && self.can_meet(one, other) {
+                        *part = Some(parts.len());
                         open.push(other);
                     }
                 }
