@@ -2,6 +2,7 @@
 //!
 //! Floor 3.
 
+pub mod grouping;
 pub mod layout;
 pub mod memory_risk;
 pub mod policy;
