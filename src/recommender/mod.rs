@@ -3,7 +3,9 @@
 //! Floor 3.
 
 mod confidence;
+pub mod configuration;
 pub mod decide;
+pub mod grouping;
 pub mod layout;
 pub mod manifest;
 pub mod mechanism;

@@ -97,6 +97,8 @@ pub struct StandingInstance {
     pub profile: String,
     /// First slot; `None` where that was not recorded.
     pub start: Option<u32>,
+    /// Number of its GPU instance; `None` where that was not recorded.
+    pub gpu_instance: Option<u32>,
     /// Who is in it, as far as that is known.
     pub tenants: Vec<String>,
 }
