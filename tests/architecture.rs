@@ -56,7 +56,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("prometheus_parse", &["import::prometheus_text", "sampler::services::exposition"]),
     ("rand", &["stats"]),
     ("rand_chacha", &["stats"]),
-    ("rayon", &["analysis", "colocation", "cli"]),
+    ("rayon", &["analysis", "colocation", "recommender", "cli"]),
     ("realfft", &["stats"]),
     ("rustix", &["sampler"]),
     (

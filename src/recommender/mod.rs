@@ -18,4 +18,5 @@ pub mod shape;
 pub mod situation;
 pub mod suitability;
 pub mod tenant_policy;
+pub mod together;
 pub mod verdict;
