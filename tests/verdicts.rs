@@ -116,9 +116,10 @@ fn every_situation_of_the_page_gets_its_verdict() {
                 .iter()
                 .flat_map(|it| {
                     let way = it.mechanism.word();
-                    it.reasons.iter().filter(|it| it.weight <= Weight::Open).map(move |it| {
-                        format!("      {way} {}: {}", it.kind.word(), it.sentence)
-                    })
+                    it.reasons
+                        .iter()
+                        .filter(|it| it.weight <= Weight::Open)
+                        .map(move |it| format!("      {way} {}: {}", it.kind.word(), it.sentence))
                 })
                 .collect();
             complaints.push(format!(
@@ -130,7 +131,13 @@ fn every_situation_of_the_page_gets_its_verdict() {
             ));
         }
     }
-    assert!(complaints.is_empty(), "{} of {}\n{}", complaints.len(), rows.len(), complaints.join("\n"));
+    assert!(
+        complaints.is_empty(),
+        "{} of {}\n{}",
+        complaints.len(),
+        rows.len(),
+        complaints.join("\n")
+    );
 }
 
 #[test]
