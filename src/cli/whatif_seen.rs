@@ -1,6 +1,8 @@
 //! Who stands in a recording as a tenant, and whether anybody worked beside it.
 
 use crate::cli::error::CliError;
+use crate::colocation::demand::Demand;
+use crate::colocation::observed::Sitting;
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::{MigInstance, Outline, Process};
@@ -113,6 +115,14 @@ pub(crate) struct Seen {
     pub(crate) instance: Option<String>,
     /// Memory of the GPU, bytes.
     pub(crate) capacity_bytes: Option<f64>,
+}
+
+impl Seen {
+    /// What the tenant asked of its GPU; `None` where nothing shows when it was active.
+    pub(crate) fn demand(&self, it: &Candidate, idle_w: Option<f64>) -> Option<Demand> {
+        let (gpu, tenant, is_alone) = (&it.gpu, &it.tenant, self.is_alone);
+        Demand::recorded(&self.part, Sitting { gpu, tenant, is_alone, idle_w })
+    }
 }
 
 /// Loads the GPU of a tenant; processes without a tenant become one each.

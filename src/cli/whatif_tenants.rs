@@ -8,7 +8,6 @@ use crate::cli::spool::name_of;
 use crate::cli::whatif_args::WhatIfArgs;
 use crate::cli::whatif_seen::{Candidate, Seen, candidates, seen};
 use crate::colocation::demand::Demand;
-use crate::colocation::observed::Sitting;
 use crate::colocation::profiles::profiles;
 use crate::domain::outline::Outline;
 use crate::domain::spelling::distance;
@@ -106,7 +105,7 @@ fn of_recording(
     let mut found = Vec::new();
     for candidate in chosen {
         let seen = during("reading", || seen(recording, candidate))?;
-        match demand(&seen, candidate, arguments) {
+        match seen.demand(candidate, arguments.settings.idle_power) {
             Some(demand) => {
                 found.push(as_found(demand, candidate, &seen, (outline, file.as_str())));
             }
@@ -131,16 +130,6 @@ fn never_seen(path: &Path, candidate: &Candidate) -> CliError {
     let message =
         format!("{}: nothing shows when `{}` was active", path.display(), candidate.tenant);
     CliError::not_enough_data(message, REMEDY)
-}
-
-fn demand(seen: &Seen, candidate: &Candidate, arguments: &WhatIfArgs) -> Option<Demand> {
-    let sitting = Sitting {
-        gpu: &candidate.gpu,
-        tenant: &candidate.tenant,
-        is_alone: seen.is_alone,
-        idle_w: arguments.settings.idle_power,
-    };
-    Demand::recorded(&seen.part, sitting)
 }
 
 fn as_found(

@@ -14,6 +14,7 @@ mod open_answers;
 pub mod played;
 pub mod policy;
 pub mod reason;
+pub mod seen;
 pub mod shape;
 pub mod situation;
 pub mod suitability;
