@@ -3,6 +3,7 @@
 use crate::cli::diagnose_args::DiagnoseArgs;
 use crate::cli::moment::{Moment, timestamp};
 use crate::cli::record_args::{DoctorArgs, RecordArgs};
+use crate::cli::recommend_args::RecommendArgs;
 use crate::cli::whatif_args::WhatIfArgs;
 use crate::domain::time::{SampleInterval, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Diagnose(DiagnoseArgs),
     /// If these workloads shared a GPU, what would their p99 be
     Whatif(WhatIfArgs),
+    /// How each GPU should be shared, why, at what cost, and the files that make it so
+    Recommend(RecommendArgs),
     /// One HTML file, and pictures, of a recording or a foreign log
     Report(ReportArgs),
     /// A recording in another form

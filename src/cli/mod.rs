@@ -20,6 +20,9 @@ mod one_host;
 mod output;
 mod overwrite;
 mod progress;
+mod recommend;
+mod recommend_args;
+mod recommend_seen;
 mod record;
 mod record_args;
 mod record_services_args;
@@ -33,6 +36,7 @@ mod whatif;
 mod whatif_args;
 mod whatif_forms;
 mod whatif_learn;
+mod whatif_memory;
 mod whatif_seen;
 mod whatif_tenants;
 mod whatif_ways;
@@ -74,6 +78,7 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Analyze(it) => analyze::run(&it, &command),
         Command::Diagnose(it) => diagnose::run(&it, &command),
         Command::Whatif(it) => whatif::run(&it, &command),
+        Command::Recommend(it) => recommend::run(&it, &command),
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),
         Command::Export(it) => export::run(&it),

@@ -1,12 +1,14 @@
 //! Who stands in a recording as a tenant, and whether anybody worked beside it.
 
 use crate::cli::error::CliError;
+use crate::cli::whatif_memory::{Held, held};
 use crate::colocation::demand::Demand;
 use crate::colocation::observed::Sitting;
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::{MigInstance, Outline, Process};
 use crate::domain::recording::{Recording, Trace};
+use crate::domain::time::TimeSpan;
 use crate::storage::{Selection, StoredRecording};
 use std::collections::BTreeSet;
 
@@ -115,6 +117,19 @@ pub(crate) struct Seen {
     pub(crate) instance: Option<String>,
     /// Memory of the GPU, bytes.
     pub(crate) capacity_bytes: Option<f64>,
+    /// What it held.
+    pub(crate) held: Held,
+}
+
+/// Loads a GPU and all that runs on it; processes without a tenant become one each.
+pub(crate) fn gpu_part(recording: &StoredRecording, gpu: &GpuId) -> Result<Recording, CliError> {
+    let is_meant = |it: &&Subject| it.gpu() == Some(gpu);
+    let subjects: Vec<Subject> =
+        recording.outline().subjects.iter().filter(is_meant).cloned().collect();
+    let selection = Selection { subjects: Some(subjects), ..Selection::default() };
+    let mut part = recording.load(&selection)?;
+    name_processes(&mut part);
+    Ok(part)
 }
 
 impl Seen {
@@ -126,14 +141,18 @@ impl Seen {
 }
 
 /// Loads the GPU of a tenant; processes without a tenant become one each.
-pub(crate) fn seen(recording: &StoredRecording, it: &Candidate) -> Result<Seen, CliError> {
+pub(crate) fn seen(
+    recording: &StoredRecording,
+    it: &Candidate,
+    span: Option<TimeSpan>,
+) -> Result<Seen, CliError> {
     let outline = recording.outline();
     let is_meant = |subject: &&Subject| match subject {
         Subject::Tenant { gpu: None, tenant } => *tenant == it.tenant,
         other => other.gpu() == Some(&it.gpu),
     };
     let subjects: Vec<Subject> = outline.subjects.iter().filter(is_meant).cloned().collect();
-    let selection = Selection { subjects: Some(subjects), ..Selection::default() };
+    let selection = Selection { subjects: Some(subjects), span, ..Selection::default() };
     let mut part = recording.load(&selection)?;
     name_processes(&mut part);
     let capacity_bytes = part
@@ -149,7 +168,8 @@ pub(crate) fn seen(recording: &StoredRecording, it: &Candidate) -> Result<Seen, 
         .find(is_own)
         .map(|it| part.outline.label(&Subject::MigInstance { instance: it.instance.clone() }));
     let is_alone = it.is_whole_gpu || !has_company(&part, it);
-    Ok(Seen { is_alone, instance, capacity_bytes, part })
+    let held = held(&part, it);
+    Ok(Seen { is_alone, instance, capacity_bytes, held, part })
 }
 
 /// Gives every process without a tenant one of its own, called by its label.

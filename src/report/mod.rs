@@ -8,6 +8,7 @@ pub mod diagnosis;
 pub mod figure;
 mod influences;
 pub mod plot;
+pub mod recommend;
 pub mod render;
 pub mod sections;
 #[cfg(test)]

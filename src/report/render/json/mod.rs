@@ -2,9 +2,11 @@
 
 mod diagnosis;
 pub(in crate::report::render) mod influences;
+mod recommend;
 pub(in crate::report::render) mod whatif;
 
 pub use diagnosis::{diagnosis, experiment};
+pub use recommend::recommendation;
 pub use whatif::whatif;
 
 use crate::analysis::findings::{DeviceFindings, Findings, ScopeFindings, SubjectFindings};
