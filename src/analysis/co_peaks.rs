@@ -44,7 +44,7 @@ pub(crate) fn memory_findings(
 
 /// What each tenant of a GPU was seen to hold: of the device, or of each of its MIG instances.
 ///
-/// The cheap part of [`memory_findings`], for forecasts of other company.
+/// The cheap part of the findings about memory, for forecasts of other company.
 pub fn memory_held(gpu: &GpuId, part: &Recording) -> Vec<MemoryHeld> {
     Ledger::all(gpu, part, None).iter().map(held).collect()
 }
