@@ -2,8 +2,8 @@
 
 use crate::cli::diagnose_args::DiagnoseArgs;
 use crate::cli::moment::{Moment, timestamp};
-use crate::cli::record_args::{DoctorArgs, RecordArgs};
 use crate::cli::recommend_args::RecommendArgs;
+use crate::cli::record_args::{DoctorArgs, RecordArgs};
 use crate::cli::whatif_args::WhatIfArgs;
 use crate::domain::time::{SampleInterval, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};

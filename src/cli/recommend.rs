@@ -176,9 +176,8 @@ fn write_files(folder: &Path, configuration: &Configuration) -> Result<(), CliEr
 /// 4 when what was asked about came up; 3 when nothing could be decided.
 fn exit_code(verdicts: &[Verdict], fail_on: Option<Alarm>) -> u8 {
     let is_open = |it: &&Verdict| it.outcome == Outcome::NotEnoughEvidence;
-    let changes = |it: &&Verdict| {
-        it.disruption.as_ref().is_some_and(|it| it.level != DisruptionLevel::None)
-    };
+    let changes =
+        |it: &&Verdict| it.disruption.as_ref().is_some_and(|it| it.level != DisruptionLevel::None);
     let open = verdicts.iter().filter(is_open).count();
     let is_alarm = match fail_on {
         None => false,

@@ -9,7 +9,9 @@ use crate::report::wording::{capitalised, sentence};
 /// Files, names of resources, and what stands in the way.
 pub(super) fn blocks(configuration: &Configuration) -> Vec<Block> {
     if configuration.files.is_empty() && configuration.cautions.is_empty() {
-        return vec![Block::Text("Nothing: no verdict asks for a change that a file could make.".to_owned())];
+        return vec![Block::Text(
+            "Nothing: no verdict asks for a change that a file could make.".to_owned(),
+        )];
     }
     let mut blocks = Vec::new();
     if !configuration.files.is_empty() {

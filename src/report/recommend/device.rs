@@ -38,7 +38,8 @@ pub(super) fn blocks(verdict: &Verdict, place: usize) -> Vec<Block> {
     if let Some(it) = &verdict.disruption {
         blocks.push(heading(3, &format!("{anchor}-disturbs"), "What it disturbs"));
         let scope = if it.is_node_wide { "all GPUs of the node" } else { "" };
-        blocks.extend(it.sentences.iter().map(|it| statement(Mark::Indirect, scope, it, Vec::new())));
+        blocks
+            .extend(it.sentences.iter().map(|it| statement(Mark::Indirect, scope, it, Vec::new())));
         if it.sentences.is_empty() {
             blocks.push(statement(Mark::Fine, "", "nothing has to change", Vec::new()));
         }
@@ -55,10 +56,7 @@ pub(super) fn blocks(verdict: &Verdict, place: usize) -> Vec<Block> {
 /// How it is shared now, and what is proposed.
 fn change(verdict: &Verdict) -> Block {
     let now = present(&verdict.current);
-    let mut rows = vec![
-        pair("Now", &now),
-        pair("Proposed", &capitalised(&what(verdict))),
-    ];
+    let mut rows = vec![pair("Now", &now), pair("Proposed", &capitalised(&what(verdict)))];
     if let Some(chosen) = &verdict.chosen {
         let devices = count(chosen.devices as usize, "GPU", "GPUs");
         rows.push(pair("Takes", &devices));

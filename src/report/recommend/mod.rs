@@ -4,9 +4,6 @@ mod apply;
 mod device;
 mod lead;
 
-#[cfg(test)]
-mod tests;
-
 use crate::recommender::configuration::Configuration;
 use crate::recommender::together::Together;
 use crate::recommender::verdict::Verdict;
