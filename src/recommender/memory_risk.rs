@@ -64,7 +64,7 @@ fn shared(found: &MemoryFindings) -> Option<MemoryForecast> {
 pub(crate) fn measured(found: &MemoryFindings) -> MeasuredPhase {
     let is_lost = |kind: OutOfMemoryKind| {
         matches!(kind, OutOfMemoryKind::LostWhileFull | OutOfMemoryKind::LostWhileTight)
-    }
+    };
     let lost = found.out_of_memory.iter().filter(|it| is_lost(it.kind)).count() as u64;
     MeasuredPhase {
         seen_s: found.seen_s,

@@ -101,8 +101,7 @@ fn of_whole(device: &DeviceFindings) -> Option<&ScopeFindings> {
 
 fn facts(device: &DeviceFindings, memory: Option<&MemoryFindings>) -> DeviceFacts {
     let level = |metric: Metric| Some(of_whole(device)?.levels.get(&metric)?.max);
-    let total =
-        memory.and_then(|it| it.total_bytes).or_else(|| level(Metric::FramebufferTotal));
+    let total = memory.and_then(|it| it.total_bytes).or_else(|| level(Metric::FramebufferTotal));
     DeviceFacts {
         model: device.model.clone(),
         total_mib: total.map(|it| it / MIB),
@@ -120,7 +119,8 @@ pub fn ability(model: Option<&str>, total_bytes: Option<f64>) -> MigAbility {
         return MigAbility::Board(Box::new(board.clone()));
     }
     let words: Vec<&str> = model.split(|it: char| !it.is_ascii_alphanumeric()).collect();
-    let is_without = WITHOUT_MIG.iter().any(|it| words.iter().any(|word| word.eq_ignore_ascii_case(it)));
+    let is_without =
+        WITHOUT_MIG.iter().any(|it| words.iter().any(|word| word.eq_ignore_ascii_case(it)));
     match is_without || recognised(model).is_some_and(|it| !it.has_mig) {
         true => MigAbility::No,
         false => MigAbility::Unknown,
@@ -151,8 +151,11 @@ fn current(outline: &Outline, gpu: &GpuId, tenants: usize) -> Current {
     };
     Current {
         is_mig: outline.device(gpu).and_then(|it| it.is_mig),
-        is_mps: (!processes.is_empty())
-            .then(|| processes.iter().any(|it| it.ends_with(MPS_SERVER) || MPS_SERVER.starts_with(it) && it.len() > 10)),
+        is_mps: (!processes.is_empty()).then(|| {
+            processes
+                .iter()
+                .any(|it| it.ends_with(MPS_SERVER) || MPS_SERVER.starts_with(it) && it.len() > 10)
+        }),
         instances: outline.mig_instances.iter().filter(is_last).map(standing).collect(),
         tenants,
     }
@@ -163,8 +166,8 @@ fn saturated(device: &DeviceFindings, policy: &Policy) -> Option<String> {
     let whole = of_whole(device)?;
     let profile = whole.profile.as_ref().filter(|_| whole.utilisation_trap.is_none())?;
     let duty = profile.duty.at_95_pct;
-    let is_full = duty >= policy.saturated_duty_ratio
-        || profile.mean_ratio >= policy.saturated_mean_ratio;
+    let is_full =
+        duty >= policy.saturated_duty_ratio || profile.mean_ratio >= policy.saturated_mean_ratio;
     (is_full && profile.samples >= policy.least_samples).then(|| {
         format!(
             "the device is at or above 95 % for {} of the time and busy {} on average: nothing is left to share",
@@ -221,9 +224,10 @@ fn profile<'a>(
         Subject::Process { gpu, process } => outline.processes.iter().any(|it| {
             it.gpu == *gpu && it.process == *process && it.tenant.as_ref() == Some(&seen.tenant)
         }),
-        Subject::MigInstance { instance } => outline.mig_instances.iter().any(|it| {
-            it.instance == *instance && it.tenants.as_slice() == [seen.tenant.clone()]
-        }),
+        Subject::MigInstance { instance } => outline
+            .mig_instances
+            .iter()
+            .any(|it| it.instance == *instance && it.tenants.as_slice() == [seen.tenant.clone()]),
         Subject::Tenant { .. } => false,
     };
     let own = device.subjects.iter().filter(|it| is_own(&it.subject));
@@ -232,7 +236,8 @@ fn profile<'a>(
     if profiles.next().is_some() {
         return None;
     }
-    let word = scenery.words.iter().find(|it| it.subject == *subject && it.scope == Scope::Whole)?;
+    let word =
+        scenery.words.iter().find(|it| it.subject == *subject && it.scope == Scope::Whole)?;
     Some((profile, word))
 }
 
@@ -248,9 +253,8 @@ fn clients(outline: &Outline, seen: &SeenTenant, resident: Option<&MemoryResiden
 
 /// What was not seen of this device, each once.
 fn unseen(scenery: &Scenery<'_>, device: &DeviceFindings, tenants: &[Tenant]) -> Vec<String> {
-    let is_here = |subject: &Option<Subject>| {
-        subject.as_ref().is_none_or(|it| it.gpu() == Some(&device.gpu))
-    };
+    let is_here =
+        |subject: &Option<Subject>| subject.as_ref().is_none_or(|it| it.gpu() == Some(&device.gpu));
     let spots = scenery.outline.blind_spots.iter().chain(&scenery.findings.blind_spots);
     let own = device.memory.iter().flat_map(|it| &it.blind_spots);
     let told = spots.filter(|it| is_here(&it.subject)).chain(own).map(|it| it.detail.clone());
