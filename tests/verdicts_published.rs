@@ -25,7 +25,11 @@ fn table(name: &str) -> Option<Vec<BTreeMap<String, String>>> {
     let mut lines = text.lines().filter(|it| !it.starts_with('#'));
     let header: Vec<&str> = lines.next()?.split(',').collect();
     let row = |line: &str| {
-        header.iter().zip(line.split(',')).map(|(key, it)| ((*key).to_owned(), it.to_owned())).collect()
+        header
+            .iter()
+            .zip(line.split(','))
+            .map(|(key, it)| ((*key).to_owned(), it.to_owned()))
+            .collect()
     };
     Some(lines.map(row).collect())
 }
@@ -92,7 +96,8 @@ fn pods(count: usize, alone_s: f64, slice_slowdown: f64) -> Vec<Tenant> {
 fn time_slicing_overtakes_mig_between_three_and_four_pods_and_mps_between_seven_and_eight() {
     let Some(rows) = table("t08_nos_yolos_ts_mps_mig.csv") else { return };
     let published = |mechanism: &str, pods: f64| {
-        let row = rows.iter().find(|it| it["mechanism"] == mechanism && number(it, "pods") == Some(pods));
+        let row =
+            rows.iter().find(|it| it["mechanism"] == mechanism && number(it, "pods") == Some(pods));
         number(row.expect("a row"), "slowdown_vs_1pod_exclusive").expect("a slowdown")
     };
     let alone_s = rows
@@ -126,9 +131,10 @@ fn time_slicing_overtakes_mig_between_three_and_four_pods_and_mps_between_seven_
 /// One published job as it looks on the whole GPU through the driver's counters.
 fn job(row: &BTreeMap<String, String>) -> Tenant {
     let name = format!("{}-{}", row["model"], row["batch"]);
-    let mut demand = Demand::bursts(&name, 1.0, (0.1, Spread::Fixed), 200.0).expect("work");
+    let utilisation = 0.01 * number(row, "sm_util").expect("utilisation");
+    let mut demand = Demand::bursts(&name, utilisation, (0.1, Spread::Fixed), 200.0).expect("work");
     demand.driver = Some(DriverView {
-        utilisation: 0.01 * number(row, "sm_util").expect("utilisation"),
+        utilisation,
         memory_utilisation: 0.01 * number(row, "mem_util").expect("memory utilisation"),
         power_w: number(row, "power_w"),
     });
@@ -147,12 +153,7 @@ fn a_slice_of_two_to_four_is_judged_right_for_nine_published_jobs_in_ten() {
     let policy = Policy::default();
     let (mut judged, mut right, mut exact, mut too_small) = (0, 0, 0, 0);
     for row in &rows {
-        let mut tenant = job(row);
-        // What the driver shows of training fills the time; the table has means of it.
-        if let Some(shape) = &mut tenant.shape {
-            shape.is_saturating = false;
-        }
-        let situation = situation(a100, 40_960.0, vec![tenant]);
+        let situation = situation(a100, 40_960.0, vec![job(row)]);
         let verdict = decide(&situation, &policy);
         let profile = verdict.chosen.as_ref().and_then(|it| it.profiles().first().copied());
         let measured = ["2g.10gb", "3g.20gb", "4g.20gb"]
