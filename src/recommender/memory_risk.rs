@@ -4,14 +4,12 @@ use crate::analysis::findings::{DeviceFindings, Findings};
 use crate::analysis::memory_findings::{
     MemoryFindings, MemoryReporting, MemoryResident, OutOfMemoryKind, PhaseRelation,
 };
+use crate::colocation::memory::outlook::HORIZONS_S;
 use crate::colocation::memory::{
     MeasuredPhase, MemoryDemand, MemoryForecast, MemoryQuestion, MemoryRoom, Phases, forecast,
 };
 use crate::domain::ident::{GpuId, Subject};
 use serde::Serialize;
-
-/// Times within which memory may run out, in seconds: ten minutes, an hour, a day.
-const HORIZONS_S: [f64; 3] = [600.0, 3_600.0, 86_400.0];
 
 /// The forecast for the tenants of one device, or of one MIG instance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,8 +58,8 @@ fn shared(found: &MemoryFindings) -> Option<MemoryForecast> {
     })
 }
 
-/// What a recording shows of all of them at once.
-pub(crate) fn measured(found: &MemoryFindings) -> MeasuredPhase {
+/// What the recording of all its tenants at once shows of their peaks.
+pub fn measured(found: &MemoryFindings) -> MeasuredPhase {
     let is_lost = |kind: OutOfMemoryKind| {
         matches!(kind, OutOfMemoryKind::LostWhileFull | OutOfMemoryKind::LostWhileTight)
     };
