@@ -86,7 +86,13 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { exact_up_to: 14, window: 10, all_pairs_up_to: 1500, asks_all_pairs_for_bound: false, rounds: 12 }
+        Self {
+            exact_up_to: 14,
+            window: 10,
+            all_pairs_up_to: 1500,
+            asks_all_pairs_for_bound: false,
+            rounds: 12,
+        }
     }
 }
 

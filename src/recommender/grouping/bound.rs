@@ -59,7 +59,8 @@ fn companions(view: &View<'_>, asks_all_pairs: bool) -> usize {
         let mut most = fleet.most_in_group.saturating_sub(1);
         if has_sum {
             // Its own peak may be among the smallest, which only makes the bound weaker.
-            most = most.min(how_many(peaks.iter().copied(), fleet.capacity_bytes - tenant.peak_bytes));
+            most =
+                most.min(how_many(peaks.iter().copied(), fleet.capacity_bytes - tenant.peak_bytes));
         }
         if knows_cost {
             let others = (0..view.len()).filter(|it| *it != one).map(|it| view.pair(one, it));

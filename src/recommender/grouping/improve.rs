@@ -240,12 +240,7 @@ impl Search<'_> {
     }
 
     /// Puts the tenants of some groups together anew; how many groups that gave up, `None` where nothing is better.
-    fn regroup(
-        &mut self,
-        chosen: &[usize],
-        items: &[Vec<usize>],
-        aim: Aim<'_>,
-    ) -> Option<usize> {
+    fn regroup(&mut self, chosen: &[usize], items: &[Vec<usize>], aim: Aim<'_>) -> Option<usize> {
         let found = partition(self.view, items, aim)?;
         let old: Vec<Vec<usize>> = chosen.iter().map(|it| self.groups[*it].clone()).collect();
         let given_up = old.len().checked_sub(found.len())?;

@@ -29,7 +29,11 @@ impl Case {
         let is = |it: Scarce| scarce == it || scarce == Scarce::All;
         let tenants = (0..len)
             .map(|_| Tenant {
-                peak_bytes: if is(Scarce::Memory) { 2e9 + 48e9 * unit() } else { 1e9 + 15e9 * unit() },
+                peak_bytes: if is(Scarce::Memory) {
+                    2e9 + 48e9 * unit()
+                } else {
+                    1e9 + 15e9 * unit()
+                },
                 most_cost: if is(Scarce::Patience) { 0.05 + 0.5 * unit() } else { 4.0 },
                 realm: if is(Scarce::Trust) { (unit() * 3.0) as u32 } else { 0 },
             })
@@ -68,7 +72,8 @@ impl Case {
         for one in group {
             let others = group.iter().filter(|it| *it != one);
             let borne: f64 = others.clone().map(|it| self.pairs[*one][*it]).sum();
-            let is_apart = others.clone().any(|it| self.tenants[*it].realm != self.tenants[*one].realm);
+            let is_apart =
+                others.clone().any(|it| self.tenants[*it].realm != self.tenants[*one].realm);
             if is_apart || borne > self.tenants[*one].most_cost {
                 return None;
             }
@@ -140,7 +145,10 @@ fn small_fleets_get_the_best_groups_and_the_heuristic_comes_within_two_percent()
         case.assert_sound(&exact);
         assert!(exact.is_exact);
         assert_eq!((exact.groups.len(), exact.devices_at_least), (best.0, best.0), "seed {seed}");
-        assert!((exact.cost - best.1).abs() <= 1e-9 * (1.0 + best.1), "seed {seed}: {exact:?} {best:?}");
+        assert!(
+            (exact.cost - best.1).abs() <= 1e-9 * (1.0 + best.1),
+            "seed {seed}: {exact:?} {best:?}"
+        );
         let quick = case.solve(&HEURISTIC);
         case.assert_sound(&quick);
         assert!(!quick.is_exact);
@@ -206,7 +214,8 @@ fn two_who_hurt_each_other_are_kept_apart_and_cheap_company_is_chosen() {
 #[test]
 fn realms_never_mix_and_whoever_fits_nowhere_is_named() {
     let tenant = |peak_bytes, realm| Tenant { peak_bytes, most_cost: f64::INFINITY, realm };
-    let tenants = [tenant(1e9, 0), tenant(1e9, 1), tenant(90e9, 0), tenant(1e9, 0), tenant(f64::NAN, 0)];
+    let tenants =
+        [tenant(1e9, 0), tenant(1e9, 1), tenant(90e9, 0), tenant(1e9, 0), tenant(f64::NAN, 0)];
     let fleet = Fleet {
         tenants: &tenants,
         most_in_group: 48,

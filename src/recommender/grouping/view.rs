@@ -119,9 +119,11 @@ impl<'a> View<'a> {
         if group.len() > self.fleet.most_in_group || peak > self.fleet.capacity_bytes {
             return None;
         }
-        sum_of_pairs(group.len(), |it| self.tenant(group[it]).most_cost, |one, other| {
-            self.pair(group[one], group[other])
-        })
+        sum_of_pairs(
+            group.len(),
+            |it| self.tenant(group[it]).most_cost,
+            |one, other| self.pair(group[one], group[other]),
+        )
     }
 
     /// Cost of a group of a fleet; `None` where it must not be.
