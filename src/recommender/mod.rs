@@ -5,6 +5,7 @@
 mod apart;
 mod confidence;
 pub mod decide;
+pub mod grouping;
 pub mod layout;
 pub mod mechanism;
 pub mod memory_risk;
