@@ -29,7 +29,7 @@ fn recording(model: &str) -> Recording {
     let gpu = GpuId::from_index(0);
     let mut sink = Collector::new();
     let device = Device { model: Some(model.to_owned()), ..Device::named(gpu.clone()) };
-    sink.fact(Fact::Device(device)).unwrap();
+    sink.fact(Fact::Device(device)).expect("it is kept in memory");
     let subject = |pid: u32| Subject::Process {
         gpu: gpu.clone(),
         process: ProcessKey { pid, started: None },
@@ -38,7 +38,7 @@ fn recording(model: &str) -> Recording {
         let process = ProcessKey { pid, started: None };
         let tenant = Some(TenantId::new(name));
         let described = Process { gpu: gpu.clone(), process, name: None, tenant };
-        sink.fact(Fact::Process(described)).unwrap();
+        sink.fact(Fact::Process(described)).expect("it is kept in memory");
     }
     for sample in 0..SAMPLES {
         let at = Timestamp::from_micros(100_000 * sample);
@@ -48,21 +48,21 @@ fn recording(model: &str) -> Recording {
         let held = [(1, notebook, 4_000.0), (2, job, 6_000.0)];
         for (pid, busy, mib) in held {
             let readings = [(Metric::GpuUtilization, busy), (Metric::FramebufferUsed, mib * MIB)];
-            sink.row(at, &subject(pid), SourceId(0), &readings).unwrap();
+            sink.row(at, &subject(pid), SourceId(0), &readings).expect("it is kept in memory");
         }
         let readings = [
             (Metric::GpuUtilization, notebook.max(job)),
             (Metric::FramebufferUsed, 10_500.0 * MIB),
             (Metric::FramebufferTotal, 81_559.0 * MIB),
         ];
-        sink.row(at, &Subject::device(&gpu), SourceId(0), &readings).unwrap();
+        sink.row(at, &Subject::device(&gpu), SourceId(0), &readings).expect("it is kept in memory");
     }
     sink.into_recording()
 }
 
 fn situation(model: &str, said: &str) -> (Situation, Policy) {
     let recording = recording(model);
-    let policy = Policy::from_toml(said).unwrap();
+    let policy = Policy::from_toml(said).expect("the text is a policy");
     let outline = recording.outline.clone();
     let findings =
         compute(&outline, &Question::default(), |_| Ok::<_, Infallible>(recording.clone()))
@@ -78,7 +78,7 @@ fn situation(model: &str, said: &str) -> (Situation, Policy) {
             SeenTenant { gpu: gpu.clone(), is_whole_gpu: false, demand, instance: None, tenant }
         })
         .collect();
-    let said = TenantPolicies::from_toml(said).unwrap();
+    let said = TenantPolicies::from_toml(said).expect("the text is a policy");
     let scenery = Scenery {
         findings: &findings,
         outline: &outline,
