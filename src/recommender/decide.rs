@@ -2,6 +2,7 @@
 //!
 //! The order in which ways come into question follows from what the tenants are for; see `docs/VERDICTS.md`.
 
+use crate::recommender::apart::apart;
 use crate::recommender::confidence::{confidence, lowered};
 use crate::recommender::mechanism::{
     Assessment, Case, MECHANISMS, MechanismId, Plan, Standing, mechanism,
@@ -39,6 +40,7 @@ pub fn decide_played(situation: &Situation, played: &Played, policy: &Policy) ->
         disruption: plan.map(|it| mechanism(it.mechanism).disruption(situation, it)),
         freed: plan.map(|it| freed(situation, it, policy)),
         rejected: choice.rejected(chosen.as_ref().map(|it| it.mechanism)),
+        apart: if outcome == Outcome::Share { None } else { apart(situation, policy) },
         measurement: choice.settling(),
         answers: open_answers(situation, played, policy, &choice),
         chosen,
@@ -135,6 +137,7 @@ impl Choice {
                     reasons,
                     predicted: it.tenants.clone(),
                     cost: it.cost,
+                    capacity: it.capacity.clone(),
                 }
             })
             .collect()
@@ -162,17 +165,11 @@ impl Choice {
         let allowed = pick(&settled).map(|it| settled[it].mechanism);
         let before = self.picked().map(|it| it.mechanism);
         let would_allow = allowed.filter(|it| Some(*it) != before);
-        let sentence = match would_allow {
-            Some(it) => format!(
-                "it would settle that {}, and could bring {}",
-                reason.sentence,
-                mechanism(it).title()
-            ),
-            None => format!(
-                "it would settle that {}; more has to be measured after it",
-                reason.sentence
-            ),
+        let then = match would_allow {
+            Some(it) => format!("a good result could bring {}", mechanism(it).title()),
+            None => "more has to be measured after it".to_owned(),
         };
+        let sentence = format!("open is this: {}; {then}", reason.sentence);
         Some(Settling { measurement: measurement.clone(), would_allow, sentence })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Floor 3.
 
+mod apart;
 mod confidence;
 pub mod configuration;
 pub mod decide;

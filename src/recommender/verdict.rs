@@ -66,6 +66,8 @@ pub struct Verdict {
     pub disruption: Option<Disruption>,
     /// What the proposal leaves to others; `None` where nothing is proposed.
     pub freed: Option<Freed>,
+    /// Whose leaving lets the others share; `None` where they share with it, or not without it either.
+    pub apart: Option<Apart>,
     /// The cheapest measurement that could change the verdict; `None` where none could.
     pub measurement: Option<Settling>,
     /// Answers that the policy leaves open and that would change the verdict, the greatest change first.
@@ -77,6 +79,8 @@ pub struct Verdict {
 pub struct Chosen {
     /// How the device is shared.
     pub mechanism: MechanismId,
+    /// What schedulers of fractional GPUs call it; `None` where each tenant gets a resource of its own.
+    pub sharing_mode: Option<&'static str>,
     /// MIG instances with their starts, for people; `None` without MIG.
     pub layout: Option<String>,
     /// What each tenant gets.
@@ -112,6 +116,8 @@ pub struct Rejected {
     pub predicted: Vec<Predicted>,
     /// What it would cost; `None` where nothing was predicted.
     pub cost: Option<Cost>,
+    /// How many such tenants would fit; `None` where that has no meaning, or is not known.
+    pub capacity: Option<Capacity>,
 }
 
 /// Something that makes a verdict less sure.
@@ -132,6 +138,21 @@ pub struct Freed {
     pub compute_ratio: Option<f64>,
     /// Share of the device's memory that nobody has, or needs at its peak, 0 to 1; `None` where it is not known.
     pub memory_ratio: Option<f64>,
+}
+
+/// One tenant that gets a device of its own, so that the others can share one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Apart {
+    /// Its name.
+    pub tenant: String,
+    /// How the others share then.
+    pub mechanism: MechanismId,
+    /// Profiles of the others under MIG, in their order; empty otherwise.
+    pub profiles: Vec<String>,
+    /// Devices that all of them take then, its own included.
+    pub devices: u32,
+    /// All of it in a sentence.
+    pub sentence: String,
 }
 
 /// A measurement that could change a verdict, and to what.
@@ -170,6 +191,7 @@ impl Chosen {
         let plan = it.plan.clone()?;
         Some(Self {
             mechanism: it.mechanism,
+            sharing_mode: it.mechanism.sharing_mode(),
             layout: plan.layout,
             assignments: plan.assignments,
             change: plan.change,
