@@ -191,7 +191,7 @@ fn a_configuration_of_the_plugin_says_what_it_does_not_keep() {
 }
 
 #[test]
-fn a_claim_is_shared_by_name_and_a_template_gives_each_pod_a_slice() {
+fn a_claim_is_shared_by_name() {
     let text =
         claims::shared_claim("shared", "serving", &shared(SharingMechanism::Mps), &reasons());
     insta::assert_snapshot!(text.expect("it is good"), @r#"
@@ -221,6 +221,10 @@ fn a_claim_is_shared_by_name_and_a_template_gives_each_pod_a_slice() {
                   defaultActiveThreadPercentage: 60
                   defaultPinnedDeviceMemoryLimit: 40000Mi
     "#);
+}
+
+#[test]
+fn a_template_gives_each_pod_a_slice() {
     let text = claims::mig_templates("serving", &halves().assignments, &[]).expect("it is good");
     insta::assert_snapshot!(text, @r#"
     ---

@@ -9,7 +9,7 @@ use crate::recommender::situation::Current;
 use crate::recommender::verdict::{Chosen, Outcome, Rejected, Verdict};
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, words};
-use crate::report::recommend::lead::what;
+use crate::report::recommend::lead::{one, what};
 use crate::report::recommend::{heading, statement};
 use crate::report::wording::{capitalised, count, name, percent, sentence, shorten, slug, stopped};
 
@@ -23,10 +23,17 @@ const MOST_ANSWERS: usize = 5;
 const MIB: f64 = 1_048_576.0;
 
 /// Everything about one verdict; `place` keeps anchors apart.
-pub(super) fn blocks(verdict: &Verdict, place: usize) -> Vec<Block> {
+pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> Vec<Block> {
     let label = name(&verdict.label);
     let anchor = format!("gpu-{place}-{}", slug(&verdict.label));
-    let mut blocks = vec![heading(2, &anchor, &label), change(verdict)];
+    let mut blocks = vec![heading(2, &anchor, &label)];
+    if is_one_of_many {
+        blocks.push(Block::Lead(one(verdict)));
+    }
+    blocks.push(change(verdict));
+    if let Some(it) = &verdict.apart {
+        blocks.push(statement(Mark::Probable, "or", &it.sentence, Vec::new()));
+    }
     if let Some(chosen) = &verdict.chosen {
         blocks.extend(assignments(chosen));
         blocks.push(heading(3, &format!("{anchor}-why"), "Why"));

@@ -30,7 +30,8 @@ pub(super) fn what(verdict: &Verdict) -> String {
     }
 }
 
-fn one(verdict: &Verdict) -> String {
+/// What to do with one device, in one sentence.
+pub(super) fn one(verdict: &Verdict) -> String {
     let label = name(&verdict.label);
     let why = verdict
         .decisive

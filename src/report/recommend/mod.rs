@@ -44,7 +44,7 @@ pub fn report(input: &Recommendation<'_>) -> Report {
         blocks.push(lead::table(input));
     }
     for (place, verdict) in input.verdicts.iter().enumerate() {
-        blocks.extend(device::blocks(verdict, place));
+        blocks.extend(device::blocks(verdict, place, input.verdicts.len() > 1));
     }
     if let Some(together) = input.together {
         blocks.push(heading(2, "together", "Who belongs together"));
