@@ -1,4 +1,5 @@
 //! Published measurements through the interface of the recommender; skipped, visibly, where the tables are absent.
+#![allow(clippy::print_stderr, reason = "skipped tests say so")]
 
 use cotenant::colocation::demand::{Assumption, Demand, DriverView, Spread};
 use cotenant::colocation::whatif::Options;
