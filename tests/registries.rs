@@ -414,7 +414,7 @@ fn the_page_of_the_command_line_explains_every_key_of_the_json_and_every_column_
     let document: Value = serde_json::from_str(&verdicts).expect("JSON");
     let mut found = BTreeSet::new();
     keys(&document, &mut found);
-    for key in ["apart", "rejected", "would_allow", "lowered_by", "text", "by_load"] {
+    for key in ["apart", "rejected", "standing", "lowered_by", "weight", "by_load"] {
         assert!(found.contains(key), "the example has no `{key}`, so the test checks too little");
     }
     refuse_missing("CLI.md", found.iter().map(String::as_str));

@@ -9,6 +9,8 @@ use crate::cli::progress::during;
 use crate::cli::recommend_args::{Alarm, RecommendArgs, RecommendForm};
 use crate::cli::recommend_seen::tenants;
 use crate::cli::results::{analyse, policy_text, question, title_of};
+use crate::cluster;
+use crate::cluster::facts::NodeWords;
 use crate::colocation::whatif::Options;
 use crate::domain::outline::Outline;
 use crate::recommender::configuration::{Configuration, Decided, configuration};
@@ -19,22 +21,24 @@ use crate::recommender::seen::{Scenery, situations};
 use crate::recommender::situation::{Limits, Situation};
 use crate::recommender::tenant_policy::TenantPolicies;
 use crate::recommender::together::together;
+use crate::recommender::told::take_over;
 use crate::recommender::verdict::{Outcome, Verdict};
 use crate::report::recommend::{Recommendation, report};
 use crate::report::render::{html, json, text};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &RecommendArgs, command: &str) -> Result<u8, CliError> {
     let form = form(arguments);
     check_places(arguments)?;
     let (policy, said) = policies(arguments)?;
+    let words = node_words(&arguments.node)?;
     let input = open(&arguments.question.inputs, &arguments.question.foreign)?;
     let asked = question(&arguments.question, input.recording.outline())?;
     let results = analyse(&input.recording, &asked, policy)?;
     let (seen, notes) =
         during("reading", || tenants(&input.recording, &arguments.question, asked.span))?;
-    let situations = situations(&Scenery {
+    let mut situations = situations(&Scenery {
         findings: &results.findings,
         outline: &results.outline,
         words: &results.suitability,
@@ -47,6 +51,7 @@ pub(crate) fn run(arguments: &RecommendArgs, command: &str) -> Result<u8, CliErr
         },
         options: Options::default(),
     });
+    listen(&mut situations, &results.outline, words.as_ref());
     warn_unused(&said, &situations);
     let verdicts: Vec<Verdict> = during("weighing", || {
         situations.par_iter().map(|it| decide(it, &results.policy)).collect()
@@ -82,7 +87,8 @@ fn form(arguments: &RecommendArgs) -> RecommendForm {
 }
 
 fn check_places(arguments: &RecommendArgs) -> Result<(), CliError> {
-    let protected = Protected::question(&arguments.question);
+    let mut protected = Protected::question(&arguments.question);
+    protected.add(arguments.node.iter().map(PathBuf::as_path));
     for place in [arguments.out.as_deref(), arguments.config.as_deref()].into_iter().flatten() {
         protected.check_file(place)?;
     }
@@ -101,6 +107,38 @@ fn policies(arguments: &RecommendArgs) -> Result<(Policy, TenantPolicies), CliEr
     let policy = Policy::from_toml(&text).map_err(|it| wrong(it.to_string(), it.remedy()))?;
     let said = TenantPolicies::from_toml(&text).map_err(|it| wrong(it.to_string(), it.remedy()))?;
     Ok((policy, said))
+}
+
+/// What the files of the node say together; `None` without files.
+fn node_words(files: &[PathBuf]) -> Result<Option<NodeWords>, CliError> {
+    let mut words: Option<NodeWords> = None;
+    for path in files {
+        let text = std::fs::read(path).map_err(|it| CliError::file(path, "reading", &it))?;
+        let name = path.display().to_string();
+        let found = cluster::read(&name, &String::from_utf8_lossy(&text))
+            .map_err(|it| CliError::usage(it.to_string(), it.remedy()))?;
+        for remark in &found.remarks {
+            output::warning(&remark.to_string());
+        }
+        match &mut words {
+            Some(words) => words.merge(found),
+            None => words = Some(found),
+        }
+    }
+    Ok(words)
+}
+
+/// Takes over what the node says about each device; warns when it is about none of them.
+fn listen(situations: &mut [Situation], outline: &Outline, words: Option<&NodeWords>) {
+    let Some(words) = words else { return };
+    let mut is_told = false;
+    for it in situations.iter_mut() {
+        let index = outline.device(&it.gpu).and_then(|it| it.index);
+        is_told |= take_over(it, index, words);
+    }
+    if !is_told {
+        output::warning("what the node says is about no GPU of this recording");
+    }
 }
 
 /// Says which entries of the policy fit nobody: a name that was misspelt protects nobody.

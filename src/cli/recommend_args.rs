@@ -14,6 +14,9 @@ pub(crate) struct RecommendArgs {
     /// File to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// What the node says of itself: nvidia-smi -q, mig -lgi, mig -lgip, mig -lgipp; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) node: Vec<PathBuf>,
     /// Folder for the files to apply: scripts and YAML
     #[arg(long, value_name = "FOLDER")]
     pub(crate) config: Option<PathBuf>,

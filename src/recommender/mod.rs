@@ -21,4 +21,5 @@ pub mod situation;
 pub mod suitability;
 pub mod tenant_policy;
 pub mod together;
+pub mod told;
 pub mod verdict;
