@@ -2,6 +2,7 @@
 //!
 //! Floor 3.
 
+pub mod audit;
 mod confidence;
 pub mod decide;
 pub mod layout;
