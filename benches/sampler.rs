@@ -20,7 +20,7 @@ mod shared;
 #[path = "sampler/watched.rs"]
 mod watched;
 
-use crate::scene::{A100, H100, Model, PROCESSES, Programs, put};
+use crate::scene::{A100, H100, Model, PROCESSES, Programs, Story, put};
 use crate::shared::Table;
 use crate::watched::{Watched, watch};
 use std::collections::BTreeMap;
@@ -41,11 +41,13 @@ struct Scene {
     interval_ms: u64,
     seconds: u64,
     arguments: Vec<&'static str>,
+    story: Story,
 }
 
 impl Scene {
     fn of(model: Model, gpus: usize, interval_ms: u64, seconds: u64) -> Self {
-        Self { model, gpus, processes: PROCESSES, interval_ms, seconds, arguments: Vec::new() }
+        let (arguments, story) = (Vec::new(), Story::Lifelike);
+        Self { model, gpus, processes: PROCESSES, interval_ms, seconds, arguments, story }
     }
 
     fn name(&self) -> String {
@@ -129,7 +131,8 @@ fn record(folder: &Path, scene: &Scene) -> Recorded {
     let _ = std::fs::remove_dir_all(folder);
     let programs = Programs::start(scene.gpus * scene.processes);
     let lasts = STARTS.as_secs() + scene.seconds + 2;
-    let staged = put(folder, scene.model, scene.gpus, &programs.ids(), lasts as f64 + 10.0);
+    let plays = lasts as f64 + 10.0;
+    let staged = put(folder, scene.model, scene.gpus, &programs.ids(), plays, scene.story);
     let child = Command::new(env!("CARGO_BIN_EXE_cotenant"))
         .args(["record", "-o", "r", "--budget", "100%", "--nvml-library"])
         .arg(&staged.library)
@@ -207,21 +210,30 @@ fn floor(arguments: &[String]) {
     println!("{}", serde_json::to_string(&made.unwrap()).unwrap());
 }
 
-/// Many small segments one after another: memory must not grow.
+/// Many small segments one after another, and those of the default size: memory must not grow.
 fn weeks(table: &mut Table, folder: &Path, seconds: u64) {
-    let arguments = vec!["--rotate-age", "7s"];
-    let scene = Scene { arguments, ..Scene::of(H100, 8, 100, seconds) };
+    for (arguments, what) in
+        [(vec!["--rotate-age", "7s"], "segments of 7 s"), (Vec::new(), "segments as by default")]
+    {
+        let scene = Scene { arguments, story: Story::Small, ..Scene::of(H100, 8, 100, seconds) };
+        memory(table, folder, scene, what);
+    }
+}
+
+fn memory(table: &mut Table, folder: &Path, scene: Scene, segments: &str) {
+    let what = format!("{}, {segments}", scene.name());
     let recorded = record(&folder.join("record"), &scene);
     let memory = &recorded.watched.memory;
     let third = memory.len() / 3;
     let mean = |it: &[f64]| it.iter().sum::<f64>() / it.len() as f64;
     let (early, late) = (mean(&memory[third..2 * third]), mean(&memory[2 * third..]));
+    let alone = least(&folder.join("record"), &Scene { seconds: 2, ..scene }, &recorded.calls);
     let note = format!(
-        "{} segments; memory {early:.1} MiB in the second third, {late:.1} MiB in the last, {:.1} MiB at most",
+        "{} segments; memory {early:.1} MiB in the second third, {late:.1} MiB in the last, {:.1} MiB at most, of which the calls alone take {:.1} MiB",
         files(&recorded.recording).len(),
         recorded.watched.end.peak,
+        alone.end.peak,
     );
-    let what = format!("{}, segments of 7 s", scene.name());
     table.row(&what, recorded.watched.seconds, "memory before", Some(late / early), &note);
 }
 
@@ -233,15 +245,19 @@ fn bytes(table: &mut Table, folder: &Path, seconds: u64) {
         let bytes: u64 =
             files(&recorded.recording).iter().map(|it| std::fs::metadata(it).unwrap().len()).sum();
         let hour = 3600.0 / recorded.seconds;
+        let watched_hour = 3600.0 / (STARTS.as_secs() + seconds) as f64;
+        let alone = least(&folder.join("record"), &Scene { seconds: 2, ..scene }, &recorded.calls);
         let note = format!(
-            "{:.1} MB an hour in {} segments; {:.0} MB an hour written with the journal; {:.1} MiB at most; {}",
+            "{:.1} MB an hour in {} segments; {:.0} MB an hour written with the journal; {:.1} MiB at most, of which the calls alone take {:.1} MiB; {}",
             bytes as f64 * hour / 1e6,
             files(&recorded.recording).len(),
-            recorded.watched.end.written * hour / 1e6,
+            recorded.watched.end.written * watched_hour / 1e6,
             recorded.watched.end.peak,
+            alone.end.peak,
             recorded.says,
         );
-        table.row(&scene.name(), recorded.watched.seconds, "itself", None, &note);
+        let what = format!("{gpus} H100 x {processes} processes, 10 Hz, bytes");
+        table.row(&what, recorded.watched.seconds, "itself", None, &note);
     }
 }
 

@@ -96,6 +96,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "import::mapping",
             "colocation::profiles",
             "recommender::policy",
+            "recommender::tenant_policy",
             "sampler::tenants::rules",
         ],
     ),

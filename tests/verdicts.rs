@@ -116,9 +116,10 @@ fn every_situation_of_the_page_gets_its_verdict() {
                 .iter()
                 .flat_map(|it| {
                     let way = it.mechanism.word();
-                    it.reasons.iter().filter(|it| it.weight <= Weight::Open).map(move |it| {
-                        format!("      {way} {}: {}", it.kind.word(), it.sentence)
-                    })
+                    it.reasons
+                        .iter()
+                        .filter(|it| it.weight <= Weight::Open)
+                        .map(move |it| format!("      {way} {}: {}", it.kind.word(), it.sentence))
                 })
                 .collect();
             complaints.push(format!(
@@ -130,7 +131,13 @@ fn every_situation_of_the_page_gets_its_verdict() {
             ));
         }
     }
-    assert!(complaints.is_empty(), "{} of {}\n{}", complaints.len(), rows.len(), complaints.join("\n"));
+    assert!(
+        complaints.is_empty(),
+        "{} of {}\n{}",
+        complaints.len(),
+        rows.len(),
+        complaints.join("\n")
+    );
 }
 
 #[test]
@@ -139,4 +146,109 @@ fn the_page_explains_every_kind_of_reason() {
     for (_, word) in ReasonKind::ALL {
         assert!(page.contains(&format!("`{word}`")), "docs/VERDICTS.md does not explain `{word}`");
     }
+}
+
+fn verdict(board: &str, tenants: &str) -> Verdict {
+    let policy = Policy::default();
+    decide(&situation(board, tenants, &policy), &policy)
+}
+
+#[test]
+fn a_verdict_of_eighteen_gigabytes_names_what_is_too_small_and_what_would_be_stranded() {
+    let found = verdict("H100", "model: batch, team a, 20 % in 1s, SMs 20 %, 18 GB");
+    let why = found.decisive.expect("a reason").sentence;
+    for part in ["18432 MiB", "1g.10gb (9984 MiB) is too small", "3g.40gb would strand 20.6 GiB"] {
+        assert!(why.contains(part), "`{part}` is missing: {why}");
+    }
+}
+
+#[test]
+fn every_verdict_on_mps_prints_the_fault_domain_and_the_clients() {
+    let found = verdict("L40S", "3 x etl: batch, team a, steady 20 %, SMs 30 %, 6 GB");
+    let chosen = found.chosen.expect("a proposal");
+    let cautions: Vec<&str> = chosen
+        .reasons
+        .iter()
+        .filter(|it| it.weight == Weight::Caution)
+        .map(|it| it.sentence.as_str())
+        .collect();
+    assert!(cautions.iter().any(|it| it.starts_with("one fault domain")), "{cautions:?}");
+    assert!(
+        cautions.iter().any(|it| it.starts_with("3 CUDA clients of at most 48")),
+        "{cautions:?}"
+    );
+    assert!(chosen.assignments.iter().all(|it| it.thread_percentage.is_some()));
+    let pinned = chosen.assignments[0].pinned_limit_mib.expect("a limit");
+    assert!(pinned >= 1.05 * 6.0 * 1024.0 - 1.0, "{pinned}");
+}
+
+#[test]
+fn without_a_policy_the_answers_that_would_change_the_verdict_are_found_by_trying_them() {
+    let found = verdict("L40S", "3 x job: steady 10 %, SMs 20 %, 6 GB");
+    assert_eq!(found.outcome, Outcome::Exclusive);
+    let trust = found.answers.iter().find(|it| it.key == "trust_domain").expect("trust is asked");
+    assert_eq!(trust.mechanism.map(|it| it.word()), Some("mps"), "{trust:?}");
+    assert_eq!(trust.devices_change, Some(-2), "{trust:?}");
+    let notebooks = verdict("L40S", "4 x nb: 5 % in 2s, SMs 90 %, 3 GB");
+    let both = notebooks.answers.iter().find(|it| it.answer.contains("development"));
+    assert_eq!(both.and_then(|it| it.mechanism).map(|it| it.word()), Some("time-slicing"));
+    let stated = verdict("L40S", "3 x job: batch, team a, steady 10 %, SMs 20 %, 6 GB");
+    assert!(stated.answers.iter().all(|it| it.key != "trust_domain"), "{:?}", stated.answers);
+}
+
+#[test]
+fn where_evidence_is_missing_the_cheapest_measurement_is_named_with_what_it_could_bring() {
+    let found = verdict("L40S", "2 x job: batch, team a, steady 60 %, SMs unknown, 9 GB");
+    assert_eq!(found.outcome, Outcome::NotEnoughEvidence);
+    let settling = found.measurement.expect("a measurement");
+    assert!(settling.measurement.sentence.contains("SM activity"), "{settling:?}");
+    assert_eq!(settling.would_allow.map(|it| it.word()), Some("mps"), "{settling:?}");
+    assert!(found.confidence.value() < 0.5);
+}
+
+#[test]
+fn one_that_has_to_leave_is_named_and_a_higher_priority_stays() {
+    let found = verdict(
+        "H100",
+        "2 x api: batch, team a, steady 5 %, SMs 10 %, 5 GB; train: training, team a, 60 % in 2s, 30 GB",
+    );
+    let apart = found.apart.expect("one leaves");
+    assert_eq!((apart.tenant.as_str(), apart.devices), ("train", 2), "{apart:?}");
+}
+
+#[test]
+fn partitions_name_what_they_disturb_and_what_they_leave() {
+    let found = verdict(
+        "A100-80",
+        "one: batch, team a, steady 10 %, SMs 20 %, 4 GB; other: batch, team b, steady 10 %, SMs 20 %, 4 GB",
+    );
+    let disruption = found.disruption.expect("a change");
+    let told = disruption.sentences.join(". ");
+    assert!(told.contains("the GPU is reset"), "{told}");
+    let freed = found.freed.expect("a plan");
+    assert_eq!(freed.devices, 1);
+    assert!(freed.compute_ratio.is_some_and(|it| it > 0.5), "{freed:?}");
+}
+
+#[test]
+fn the_json_of_a_verdict_has_what_it_promises_and_is_the_same_each_time() {
+    let tenants = "chat: latency-sensitive, team a, p99 <= 60ms, 10/s of 15ms, SMs 20 %, 9 GB; heavy: batch, team a, 30 % in 3s, 9 GB";
+    let json = |it: &Verdict| serde_json::to_string(it).expect("it is JSON");
+    let found = verdict("H100", tenants);
+    assert_eq!(json(&found), json(&verdict("H100", tenants)));
+    let document = serde_json::to_value(&found).expect("it is JSON");
+    for path in [
+        "/gpu",
+        "/chosen/mechanism",
+        "/chosen/layout",
+        "/chosen/assignments",
+        "/rejected/0/mechanism",
+        "/rejected/0/reason",
+        "/confidence",
+        "/unseen",
+        "/disruption",
+    ] {
+        assert!(document.pointer(path).is_some(), "{path} is missing");
+    }
+    assert_eq!(document["chosen"]["predicted"][0]["target"], "met");
 }

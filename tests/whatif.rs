@@ -121,13 +121,69 @@ fn numbers_stand_in_their_intervals_and_nobody_gains_by_sharing() {
             assert!(if is_share { (0.0..=1.0).contains(&low) } else { low >= 1.0 }, "{it}");
         }
         assert!(number(it, "/slowdown_p99_high") < 100.0, "{it}");
-        assert_eq!((&it["p_out_of_memory"], &it["refused"]), (&Value::Null, &Value::Null));
+        assert_eq!((number(it, "/p_out_of_memory"), &it["refused"]), (0.0, &Value::Null));
     }
     let exclusive = row(&document, "exclusive", "chat");
     assert!((number(exclusive, "/slowdown_p99") - 1.0).abs() < 1e-9, "{exclusive}");
     let memory = number(&document, "/memory/together_bytes");
     assert!((memory - 50_000.0 * 1_048_576.0).abs() < 1.0);
     assert_eq!(row(&document, "mig", "chat")["slice"].as_str().map(str::len), Some(2));
+}
+
+/// Chance of `chat` and of `train` to run out of memory within a day under a way to share.
+fn chances(document: &Value, mechanism: &str) -> [f64; 2] {
+    ["chat", "train"].map(|it| number(row(document, mechanism, it), "/p_out_of_memory"))
+}
+
+#[test]
+fn growth_to_a_configured_limit_runs_out_where_memory_is_shared_and_a_cap_fails_its_own_tenant() {
+    let bench = with_profiles();
+    let base = ["--profiles", "tenants.toml", "--gpu-model", "H100"];
+    let grown = asked(&bench, &[&base[..], &["--memory-limit", "chat=55GiB"]].concat());
+    assert_eq!(chances(&grown, "time_slicing"), [1.0, 1.0]);
+    assert_eq!(chances(&grown, "mps"), [1.0, 1.0]);
+    assert_eq!(chances(&grown, "exclusive"), [0.0, 0.0]);
+    assert_eq!(chances(&grown, "mig")[0], 1.0, "55 GiB fit into no instance beside another");
+    assert!(grown["headline"].as_str().unwrap().contains("memory runs out under"), "{grown}");
+    let capped =
+        [&base[..], &["--memory-limit", "chat=55GiB", "--mps-memory", "chat=40GiB"]].concat();
+    let capped = asked(&bench, &capped);
+    assert_eq!(chances(&capped, "mps")[1], 0.0, "the cap protects the neighbour");
+    assert_eq!(chances(&capped, "time_slicing"), [1.0, 1.0], "a cap is one of MPS only");
+}
+
+#[test]
+fn peaks_that_were_recorded_to_meet_are_forecast_to_meet() {
+    let bench = Workbench::new();
+    let recording = bench.play("memory-collision");
+    let document = asked(&bench, &[&recording]);
+    let rows = document["rows"].as_array().unwrap();
+    let of = |mechanism: &str| -> Vec<f64> {
+        let own = rows.iter().filter(|it| it["mechanism"] == mechanism);
+        own.filter_map(|it| it["p_out_of_memory"].as_f64()).collect()
+    };
+    assert!(
+        of("time_slicing").iter().all(|it| *it > 0.9) && of("time_slicing").len() >= 2,
+        "{rows:?}"
+    );
+    assert!(of("exclusive").iter().all(|it| *it == 0.0), "{rows:?}");
+    let answer = bench.run(&["whatif", &recording]);
+    answer.expect_code(0);
+    assert!(answer.stdout().contains("memory runs out under"), "{}", answer.stdout());
+}
+
+#[test]
+fn sizes_without_a_unit_and_tenants_that_nobody_has_are_refused() {
+    let bench = with_profiles();
+    for (option, value) in [
+        ("--memory-limit", "chat=55"),
+        ("--memory-limit", "chad=5GiB"),
+        ("--mps-memory", "chat=-1GiB"),
+    ] {
+        let answer = bench.run(&["whatif", "--profiles", "tenants.toml", option, value]);
+        answer.expect_code(2);
+        assert!(answer.stderr().contains(value.split('=').next().unwrap()), "{}", answer.stderr());
+    }
 }
 
 #[test]

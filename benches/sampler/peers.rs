@@ -1,6 +1,6 @@
 //! Other recorders on the same simulated driver.
 
-use crate::scene::{H100, PROCESSES, Programs, put};
+use crate::scene::{H100, PROCESSES, Programs, Story, put};
 use crate::shared::Table;
 use crate::watched::watch;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(crate) fn beside(table: &mut Table, folder: &Path, seconds: u64) {
     let folder = folder.join("peers");
     let _ = std::fs::remove_dir_all(&folder);
     let programs = Programs::start(8 * PROCESSES);
-    put(&folder, H100, 8, &programs.ids(), 600.0);
+    put(&folder, H100, 8, &programs.ids(), 600.0, Story::Lifelike);
     let python = std::env::var("COTENANT_BENCH_PYTHON").unwrap_or("python3".to_owned());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/watch_nvitop.py");
     let script = script.display().to_string();

@@ -55,19 +55,41 @@ pub(crate) const H100: Model = Model { key: "h100", name: "H100" };
 /// Has none.
 pub(crate) const A100: Model = Model { key: "a100-80", name: "A100" };
 
+/// What the boards do.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Story {
+    /// A scenario: lifelike numbers, of which the simulator keeps all in the memory of the program.
+    Lifelike,
+    /// A trace: full rings, but numbers that hardly change, so that it is kept in a few megabytes.
+    Small,
+}
+
 /// Puts the library into `folder`, where it plays this many boards for this long.
-pub(crate) fn put(folder: &Path, model: Model, gpus: usize, ids: &[u32], seconds: f64) -> Staged {
+pub(crate) fn put(
+    folder: &Path,
+    model: Model,
+    gpus: usize,
+    ids: &[u32],
+    seconds: f64,
+    story: Story,
+) -> Staged {
     std::fs::create_dir_all(folder).expect("a folder");
-    let scenario = folder.join("scenario.toml");
     let processes = ids.len() / gpus;
-    std::fs::write(&scenario, scenario_of(gpus, processes, seconds)).expect("written");
-    let mut plan = format!(
-        "scenario = {:?}\ncalls_file = \"calls.json\"\nprocess_rows = \"averaged\"\n",
-        scenario.display().to_string()
-    );
-    plan.push_str("[pids]\n");
-    for (place, id) in ids.iter().enumerate() {
-        writeln!(plan, "tenant-{place} = {id}").expect("a string takes it");
+    let mut plan = "calls_file = \"calls.json\"\nprocess_rows = \"averaged\"\n".to_owned();
+    match story {
+        Story::Lifelike => {
+            let path = folder.join("scenario.toml");
+            std::fs::write(&path, scenario_of(gpus, processes, seconds)).expect("written");
+            writeln!(plan, "scenario = {:?}\n[pids]", path.display().to_string()).expect("taken");
+            for (place, id) in ids.iter().enumerate() {
+                writeln!(plan, "tenant-{place} = {id}").expect("a string takes it");
+            }
+        }
+        Story::Small => {
+            let path = folder.join("trace.csv");
+            std::fs::write(&path, trace_of(gpus, ids, seconds)).expect("written");
+            plan.push_str("trace = \"trace.csv\"\n");
+        }
     }
     for _ in 0..gpus {
         writeln!(plan, "[[gpu]]\nboard = \"{}\"", model.key).expect("a string takes it");
@@ -81,6 +103,30 @@ pub(crate) fn put(folder: &Path, model: Model, gpus: usize, ids: &[u32], seconds
         std::os::unix::fs::symlink(&staged.library, folder.join(name)).expect("a link");
     }
     staged
+}
+
+fn trace_of(gpus: usize, ids: &[u32], seconds: f64) -> String {
+    let mut text = "t_s,gpu,pid,quantity,value\n".to_owned();
+    let processes = ids.len() / gpus;
+    for tenth in 0..(seconds * 10.0) as usize {
+        let at = tenth as f64 / 10.0;
+        for gpu in 0..gpus {
+            let mut row = |quantity: &str, pid: &str, value: usize| {
+                writeln!(text, "{at},{gpu},{pid},{quantity},{value}").expect("a string takes it");
+            };
+            row("power-milliwatts", "", 300_000 + tenth * 37 % 90_000);
+            let place = gpu * processes + tenth % processes;
+            let pid = ids[place].to_string();
+            if tenth < processes {
+                row("gpu-util-percent", "", 60);
+                row("mem-util-percent", "", 30);
+                row("process-fb-used-bytes", &pid, 2_000_000_000);
+            }
+            // Half as often as there are drains, so that each of them finds every process.
+            row("process-sm-util-percent", &pid, 10 + tenth % 7);
+        }
+    }
+    text
 }
 
 fn scenario_of(gpus: usize, processes: usize, seconds: f64) -> String {

@@ -7,7 +7,7 @@ use crate::analysis::co_peaks::evidence::{blind_spots, evidence};
 use crate::analysis::co_peaks::picture::picture;
 use crate::analysis::meeting::{Side, meeting, settled};
 use crate::analysis::memory_findings::{
-    CoActivation, MemoryFindings, MemoryReporting, MemoryResident,
+    CoActivation, MemoryFindings, MemoryHeld, MemoryReporting, MemoryResident,
 };
 use crate::analysis::memory_ledger::{Ledger, Member};
 use crate::analysis::out_of_memory::events;
@@ -40,6 +40,31 @@ pub(crate) fn memory_findings(
     span: Option<TimeSpan>,
 ) -> Vec<MemoryFindings> {
     Ledger::all(gpu, part, span).iter().map(|it| findings(it, part)).collect()
+}
+
+/// What each tenant of a GPU was seen to hold: of the device, or of each of its MIG instances.
+///
+/// The cheap part of [`memory_findings`], for forecasts of other company.
+pub fn memory_held(gpu: &GpuId, part: &Recording) -> Vec<MemoryHeld> {
+    Ledger::all(gpu, part, None).iter().map(held).collect()
+}
+
+fn held(ledger: &Ledger) -> MemoryHeld {
+    let whole = ledger.used_interval_s.map(|interval_s| Member {
+        label: ledger.label.clone(),
+        subject: ledger.space.clone(),
+        bytes: ledger.used.clone(),
+        interval_s,
+    });
+    MemoryHeld {
+        space: ledger.space.clone(),
+        reporting: reporting(ledger),
+        step_s: ledger.step_s(),
+        total_bytes: ledger.total_bytes,
+        reserved_bytes: ledger.reserved_bytes,
+        residents: ledger.members.par_iter().filter_map(resident).collect(),
+        whole: whole.as_ref().and_then(resident),
+    }
 }
 
 fn findings(ledger: &Ledger, part: &Recording) -> MemoryFindings {

@@ -59,6 +59,25 @@ pub struct MemoryFindings {
     pub blind_spots: Vec<BlindSpot>,
 }
 
+/// What was seen to be held in one memory, without who met whom.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryHeld {
+    /// Whose memory it is.
+    pub space: Subject,
+    /// Whether what tenants hold can be believed.
+    pub reporting: MemoryReporting,
+    /// Length of a step of the stairs, in seconds.
+    pub step_s: f64,
+    /// Memory that there is, in bytes; `None` when it was not recorded.
+    pub total_bytes: Option<f64>,
+    /// What the driver keeps for itself, in bytes; `None` when it was not recorded.
+    pub reserved_bytes: Option<f64>,
+    /// Every tenant, the highest peak first.
+    pub residents: Vec<MemoryResident>,
+    /// All that is in use, as if it were one tenant; `None` when the device never said.
+    pub whole: Option<MemoryResident>,
+}
+
 /// Whether what tenants hold can be believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,7 +5,7 @@
 mod activity;
 mod bursts;
 mod co_activation;
-mod co_peaks;
+pub mod co_peaks;
 pub mod diagnosis;
 pub mod diagnosis_findings;
 pub mod evidence;

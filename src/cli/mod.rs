@@ -33,6 +33,7 @@ mod whatif;
 mod whatif_args;
 mod whatif_forms;
 mod whatif_learn;
+mod whatif_memory;
 mod whatif_seen;
 mod whatif_tenants;
 mod whatif_ways;

@@ -66,7 +66,7 @@ pub(crate) enum DoctorForm {
 #[command(next_help_heading = "Segments")]
 pub(crate) struct RotationArgs {
     /// Close a segment after so much data, counted before compression, from 64KB to 256MB
-    #[arg(long, value_name = "SIZE", default_value = "8MB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "4MB", value_parser = size)]
     pub(crate) rotate_size: u64,
     /// Close a segment after this time, at least 100ms
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = age)]

@@ -7,7 +7,7 @@ use crate::cli::progress::during;
 use crate::cli::whatif_args::{Broken, WhatIfArgs};
 use crate::cli::whatif_forms;
 use crate::cli::whatif_learn::{learned, observed};
-use crate::cli::whatif_tenants::{Found, gather};
+use crate::cli::whatif_tenants::{Found, Gathered, gather};
 use crate::cli::whatif_ways::{Board, board, options, scenes};
 use crate::colocation::objective::Keeping;
 use crate::report::whatif::{Party, WhatIf};
@@ -20,14 +20,14 @@ pub(crate) fn run(arguments: &WhatIfArgs, command: &str) -> Result<u8, CliError>
     let form = whatif_forms::form(arguments)?;
     check_places(arguments)?;
     let observations = observed(&arguments.learn)?;
-    let mut found = gather(arguments)?;
+    let Gathered { mut found, measured } = gather(arguments)?;
     if arguments.as_recorded {
         check_phases(&found)?;
     }
     let board: Board = board(&mut found, arguments)?;
     let parties: Vec<Party> = found.iter().map(|it| it.party.clone()).collect();
     let options = options(arguments)?;
-    let scenes = scenes(&found, &board, arguments, &options)?;
+    let scenes = scenes(&found, (&board, measured), arguments, &options)?;
     let learned = during("replaying pairs", || learned(&parties, &scenes, &observations, &options));
     let result = WhatIf {
         parties: &parties,

@@ -1,6 +1,7 @@
 //! What the user may type after `cotenant whatif`.
 
 use crate::cli::args::ForeignArgs;
+use crate::cli::whatif_memory::size;
 use crate::colocation::models::{KnownModel, MODELS, named};
 use crate::colocation::objective::{Level, Limit, Objective};
 use crate::colocation::share::Slice;
@@ -60,6 +61,12 @@ pub(crate) struct SharingArgs {
     /// MPS: active thread percentage of a tenant; may be repeated
     #[arg(long, value_name = "NAME=PERCENT", value_parser = percentage)]
     pub(crate) mps_percentage: Vec<(String, f64)>,
+    /// MPS: most device memory that a tenant gets (its pinned limit), for example chat=20GiB; may be repeated
+    #[arg(long, value_name = "NAME=SIZE", value_parser = memory)]
+    pub(crate) mps_memory: Vec<(String, f64)>,
+    /// Memory that a tenant is configured to grow to, for example its KV cache; may be repeated
+    #[arg(long, value_name = "NAME=SIZE", value_parser = memory)]
+    pub(crate) memory_limit: Vec<(String, f64)>,
     /// MIG: instance of a tenant, 1g to 7g; may be repeated [default: the best that fit together]
     #[arg(long, value_name = "NAME=SLICE", value_parser = slice)]
     pub(crate) slice: Vec<(String, Slice)>,
@@ -146,6 +153,11 @@ fn percentage(text: &str) -> Result<(String, f64), String> {
         true => Ok((name.to_owned(), percent / 100.0)),
         false => Err(wrong()),
     }
+}
+
+fn memory(text: &str) -> Result<(String, f64), String> {
+    let found = given(text).and_then(|(name, value)| Some((name.to_owned(), size(value)?)));
+    found.ok_or_else(|| format!("`{text}` is no NAME=SIZE like chat=20GiB or chat=512MiB"))
 }
 
 fn slice(text: &str) -> Result<(String, Slice), String> {

@@ -1,6 +1,12 @@
 //! Who stands in a recording as a tenant, and whether anybody worked beside it.
 
 use crate::cli::error::CliError;
+<<<<<<< HEAD
+use crate::colocation::demand::Demand;
+use crate::colocation::observed::Sitting;
+=======
+use crate::cli::whatif_memory::{Held, held};
+>>>>>>> five
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::{MigInstance, Outline, Process};
@@ -113,6 +119,27 @@ pub(crate) struct Seen {
     pub(crate) instance: Option<String>,
     /// Memory of the GPU, bytes.
     pub(crate) capacity_bytes: Option<f64>,
+    /// What it held.
+    pub(crate) held: Held,
+}
+
+/// Loads a GPU and all that runs on it; processes without a tenant become one each.
+pub(crate) fn gpu_part(recording: &StoredRecording, gpu: &GpuId) -> Result<Recording, CliError> {
+    let is_meant = |it: &&Subject| it.gpu() == Some(gpu);
+    let subjects: Vec<Subject> =
+        recording.outline().subjects.iter().filter(is_meant).cloned().collect();
+    let selection = Selection { subjects: Some(subjects), ..Selection::default() };
+    let mut part = recording.load(&selection)?;
+    name_processes(&mut part);
+    Ok(part)
+}
+
+impl Seen {
+    /// What the tenant asked of its GPU; `None` where nothing shows when it was active.
+    pub(crate) fn demand(&self, it: &Candidate, idle_w: Option<f64>) -> Option<Demand> {
+        let (gpu, tenant, is_alone) = (&it.gpu, &it.tenant, self.is_alone);
+        Demand::recorded(&self.part, Sitting { gpu, tenant, is_alone, idle_w })
+    }
 }
 
 /// Loads the GPU of a tenant; processes without a tenant become one each.
@@ -139,7 +166,8 @@ pub(crate) fn seen(recording: &StoredRecording, it: &Candidate) -> Result<Seen, 
         .find(is_own)
         .map(|it| part.outline.label(&Subject::MigInstance { instance: it.instance.clone() }));
     let is_alone = it.is_whole_gpu || !has_company(&part, it);
-    Ok(Seen { is_alone, instance, capacity_bytes, part })
+    let held = held(&part, it);
+    Ok(Seen { is_alone, instance, capacity_bytes, held, part })
 }
 
 /// Gives every process without a tenant one of its own, called by its label.

@@ -6,10 +6,16 @@ use crate::cli::output;
 use crate::cli::progress::during;
 use crate::cli::spool::name_of;
 use crate::cli::whatif_args::WhatIfArgs;
+use crate::cli::whatif_memory::{steady, together};
 use crate::cli::whatif_seen::{Candidate, Seen, candidates, seen};
 use crate::colocation::demand::Demand;
+<<<<<<< HEAD
+=======
+use crate::colocation::memory::{MeasuredPhase, MemoryDemand};
 use crate::colocation::observed::Sitting;
+>>>>>>> five
 use crate::colocation::profiles::profiles;
+use crate::domain::ident::GpuId;
 use crate::domain::outline::Outline;
 use crate::domain::spelling::distance;
 use crate::domain::time::TimeSpan;
@@ -26,12 +32,25 @@ pub(crate) struct Found {
     pub(crate) own_name: String,
     /// Memory of the GPU that it was recorded on, bytes.
     pub(crate) capacity_bytes: Option<f64>,
+    /// What it needs of memory over time; `None` when that is not known.
+    pub(crate) memory: Option<MemoryDemand>,
+    /// What the driver keeps for itself on the GPU that it was recorded on, bytes.
+    pub(crate) reserved_bytes: Option<f64>,
+    /// Which of the inputs it stands in, and its GPU; `None` for a profile.
+    pub(crate) place: Option<(usize, GpuId)>,
     /// When it was recorded; `None` for a profile.
     pub(crate) span: Option<TimeSpan>,
 }
 
+/// Everybody that the command line names, and what a recording of all of them at once shows of their memory.
+pub(crate) struct Gathered {
+    pub(crate) found: Vec<Found>,
+    /// `None` when they were never recorded beside each other, and beside nobody else.
+    pub(crate) measured: Option<MeasuredPhase>,
+}
+
 /// Everybody that the command line names, in its order, profiles last.
-pub(crate) fn gather(arguments: &WhatIfArgs) -> Result<Vec<Found>, CliError> {
+pub(crate) fn gather(arguments: &WhatIfArgs) -> Result<Gathered, CliError> {
     let mut opened: Vec<(PathBuf, Input)> = Vec::new();
     let mut found = Vec::new();
     for text in &arguments.tenants {
@@ -44,14 +63,19 @@ pub(crate) fn gather(arguments: &WhatIfArgs) -> Result<Vec<Found>, CliError> {
                 opened.len() - 1
             }
         };
-        found.extend(of_recording(&opened[place].1, &path, name, arguments)?);
+        let mut own = of_recording(&opened[place].1, &path, name, arguments)?;
+        for it in &mut own {
+            it.place.iter_mut().for_each(|it| it.0 = place);
+        }
+        found.extend(own);
     }
+    let measured = joint(&opened, &found)?;
     if let Some(path) = &arguments.profiles {
         found.extend(of_profiles(path)?);
     }
     tell_apart(&mut found);
     match found.as_slice() {
-        [_, _, ..] => Ok(found),
+        [_, _, ..] => Ok(Gathered { found, measured }),
         few => {
             let who = few.first().map_or("nobody", |it| it.party.name.as_str());
             let message = format!("sharing takes two tenants, and only {who} was named");
@@ -61,6 +85,18 @@ pub(crate) fn gather(arguments: &WhatIfArgs) -> Result<Vec<Found>, CliError> {
             ))
         }
     }
+}
+
+/// The phase of their memory, where all were recorded on one GPU at once.
+fn joint(opened: &[(PathBuf, Input)], found: &[Found]) -> Result<Option<MeasuredPhase>, CliError> {
+    let places: Vec<_> = found.iter().map(|it| it.place.as_ref()).collect();
+    let [Some(first), rest @ ..] = places.as_slice() else { return Ok(None) };
+    if rest.is_empty() || rest.iter().any(|it| it != &Some(*first)) {
+        return Ok(None);
+    }
+    let Some((_, input)) = opened.get(first.0) else { return Ok(None) };
+    let names: Vec<&str> = found.iter().map(|it| it.own_name.as_str()).collect();
+    together(&input.recording, &first.1, &names)
 }
 
 /// The input and the name behind the first `#` before which a file or folder is called so.
@@ -106,7 +142,7 @@ fn of_recording(
     let mut found = Vec::new();
     for candidate in chosen {
         let seen = during("reading", || seen(recording, candidate))?;
-        match demand(&seen, candidate, arguments) {
+        match seen.demand(candidate, arguments.settings.idle_power) {
             Some(demand) => {
                 found.push(as_found(demand, candidate, &seen, (outline, file.as_str())));
             }
@@ -133,16 +169,6 @@ fn never_seen(path: &Path, candidate: &Candidate) -> CliError {
     CliError::not_enough_data(message, REMEDY)
 }
 
-fn demand(seen: &Seen, candidate: &Candidate, arguments: &WhatIfArgs) -> Option<Demand> {
-    let sitting = Sitting {
-        gpu: &candidate.gpu,
-        tenant: &candidate.tenant,
-        is_alone: seen.is_alone,
-        idle_w: arguments.settings.idle_power,
-    };
-    Demand::recorded(&seen.part, sitting)
-}
-
 fn as_found(
     demand: Demand,
     candidate: &Candidate,
@@ -158,7 +184,15 @@ fn as_found(
         instance: seen.instance.clone(),
         demand,
     };
-    Found { party, own_name, capacity_bytes: seen.capacity_bytes, span: outline.span }
+    Found {
+        party,
+        own_name,
+        capacity_bytes: seen.capacity_bytes,
+        memory: seen.held.demand.clone(),
+        reserved_bytes: seen.held.reserved_bytes,
+        place: Some((0, candidate.gpu.clone())),
+        span: outline.span,
+    }
 }
 
 /// Everybody in a recording, or an error where it knows several whole GPUs only.
@@ -231,6 +265,7 @@ fn of_profiles(path: &Path) -> Result<Vec<Found>, CliError> {
     let source = called(path);
     let found = |demand: Demand| Found {
         own_name: demand.name.clone(),
+        memory: demand.memory_bytes.and_then(|it| steady(&demand.name, it)),
         party: Party {
             name: demand.name.clone(),
             source: source.clone(),
@@ -240,6 +275,8 @@ fn of_profiles(path: &Path) -> Result<Vec<Found>, CliError> {
             demand,
         },
         capacity_bytes: None,
+        reserved_bytes: None,
+        place: None,
         span: None,
     };
     Ok(demands.into_iter().map(found).collect())

@@ -4,8 +4,10 @@ use crate::cli::error::CliError;
 use crate::cli::output;
 use crate::cli::progress::during;
 use crate::cli::whatif_args::{SharingArgs, Way, WhatIfArgs};
+use crate::cli::whatif_memory::{Needs, Room};
 use crate::cli::whatif_tenants::Found;
 use crate::colocation::demand::Demand;
+use crate::colocation::memory::MeasuredPhase;
 use crate::colocation::models::{KnownModel, recognised};
 use crate::colocation::phases::Meeting;
 use crate::colocation::power::PowerCap;
@@ -27,6 +29,8 @@ const SWITCH_SHARE: Range = Range { expected: 0.11, low: 0.02, high: 0.2 };
 pub(crate) struct Board {
     pub(crate) name: String,
     pub(crate) capacity_bytes: Option<f64>,
+    /// What the driver keeps of it for itself, bytes.
+    pub(crate) reserved_bytes: Option<f64>,
     pub(crate) notes: Vec<String>,
     /// Whether it can be cut into instances; `None` where that is not known.
     has_mig: Option<bool>,
@@ -47,6 +51,10 @@ pub(crate) fn board(found: &mut [Found], arguments: &WhatIfArgs) -> Result<Board
         Some(model) => model.memory_mib.map(|it| it * MIB),
         None => own_capacity,
     };
+    let reserved_bytes = match arguments.gpu_model {
+        Some(_) => None,
+        None => first.and_then(|it| it.reserved_bytes),
+    };
     let mut notes = Vec::new();
     for it in found.iter_mut().filter(|it| it.span.is_some()) {
         let from = model_of(it);
@@ -61,7 +69,8 @@ pub(crate) fn board(found: &mut [Found], arguments: &WhatIfArgs) -> Result<Board
             ));
         }
     }
-    Ok(Board { name, capacity_bytes, notes, has_mig: target.map(|it| it.has_mig) })
+    let has_mig = target.map(|it| it.has_mig);
+    Ok(Board { name, capacity_bytes, reserved_bytes, notes, has_mig })
 }
 
 /// Moves a demand to another model; says so where it could not.
@@ -113,7 +122,7 @@ pub(crate) fn options(arguments: &WhatIfArgs) -> Result<Options, CliError> {
 /// Every way that was asked about, played.
 pub(crate) fn scenes(
     found: &[Found],
-    board: &Board,
+    (board, measured): (&Board, Option<MeasuredPhase>),
     arguments: &WhatIfArgs,
     options: &Options,
 ) -> Result<Vec<Scene>, CliError> {
@@ -123,8 +132,11 @@ pub(crate) fn scenes(
     check_slices(&slices)?;
     let ways = ways(arguments, board, found.len())?;
     let demands: Vec<Demand> = found.iter().map(|it| it.party.demand.clone()).collect();
-    let terms =
-        Given { shares, slices, capacity_bytes: board.capacity_bytes, has_mig: board.has_mig };
+    let limits = by_name(found, &settings.memory_limit, "--memory-limit")?;
+    let caps = by_name(found, &settings.mps_memory, "--mps-memory")?;
+    let room = Room { capacity_bytes: board.capacity_bytes, reserved_bytes: board.reserved_bytes };
+    let needs = Needs { measured, ..Needs::of(found, &limits, caps) };
+    let terms = Given { shares, slices, room, needs, has_mig: board.has_mig };
     Ok(during("replaying", || {
         ways.par_iter().map(|way| scene(*way, &demands, &terms, settings, options)).collect()
     }))
@@ -134,7 +146,8 @@ pub(crate) fn scenes(
 struct Given {
     shares: Vec<Option<f64>>,
     slices: Vec<Option<Slice>>,
-    capacity_bytes: Option<f64>,
+    room: Room,
+    needs: Needs,
     has_mig: Option<bool>,
 }
 
@@ -156,14 +169,16 @@ fn scene(
         if given.has_mig.is_none() {
             notes.push("whether this GPU can be cut into MIG instances is not known".to_owned());
         }
-        match best_split(demands, &given.slices, given.capacity_bytes, options) {
+        match best_split(demands, &given.slices, given.room.capacity_bytes, options) {
             Some(split) => {
                 terms.iter_mut().zip(split).for_each(|(it, slice)| it.slice = Some(slice));
             }
             None => is_possible = false,
         }
         for (it, demand) in terms.iter().zip(demands) {
-            if let Some(slice) = it.slice.filter(|it| !holds(*it, demand, given.capacity_bytes)) {
+            if let Some(slice) =
+                it.slice.filter(|it| !holds(*it, demand, given.room.capacity_bytes))
+            {
                 let slice = name_of(slice).unwrap_or("its slice");
                 notes.push(format!("the memory of {} does not fit into {slice}", demand.name));
             }
@@ -182,7 +197,8 @@ fn scene(
         false => impossible(demands, mechanism),
     };
     let is_chosen = way == Way::Mig && given.slices.iter().any(Option::is_none);
-    Scene { mechanism, tuning, terms, is_chosen, notes, prediction }
+    let memory = given.needs.under(&mechanism, &terms, given.room);
+    Scene { mechanism, tuning, terms, is_chosen, notes, memory, prediction }
 }
 
 fn impossible(demands: &[Demand], mechanism: Mechanism) -> Prediction {
@@ -243,6 +259,7 @@ fn ways(arguments: &WhatIfArgs, board: &Board, tenants: usize) -> Result<Vec<Way
     let unused = [
         ("--quantum or --switch", settings.quantum.or(settings.switch).is_some(), Way::TimeSlicing),
         ("--mps-percentage", !settings.mps_percentage.is_empty(), Way::Mps),
+        ("--mps-memory", !settings.mps_memory.is_empty(), Way::Mps),
         ("--slice", !settings.slice.is_empty(), Way::Mig),
     ];
     for (option, is_given, way) in unused {

@@ -2,6 +2,7 @@
 //!
 //! The order in which ways come into question follows from what the tenants are for; see `docs/VERDICTS.md`.
 
+use crate::recommender::apart::apart;
 use crate::recommender::confidence::{confidence, lowered};
 use crate::recommender::mechanism::{
     Assessment, Case, MECHANISMS, MechanismId, Plan, Standing, mechanism,
@@ -39,6 +40,7 @@ pub fn decide_played(situation: &Situation, played: &Played, policy: &Policy) ->
         disruption: plan.map(|it| mechanism(it.mechanism).disruption(situation, it)),
         freed: plan.map(|it| freed(situation, it, policy)),
         rejected: choice.rejected(chosen.as_ref().map(|it| it.mechanism)),
+        apart: if outcome == Outcome::Share { None } else { apart(situation, policy) },
         measurement: choice.settling(),
         answers: open_answers(situation, played, policy, &choice),
         chosen,

@@ -4,14 +4,12 @@ use crate::analysis::findings::{DeviceFindings, Findings};
 use crate::analysis::memory_findings::{
     MemoryFindings, MemoryReporting, MemoryResident, OutOfMemoryKind, PhaseRelation,
 };
+use crate::colocation::memory::outlook::HORIZONS_S;
 use crate::colocation::memory::{
     MeasuredPhase, MemoryDemand, MemoryForecast, MemoryQuestion, MemoryRoom, Phases, forecast,
 };
 use crate::domain::ident::{GpuId, Subject};
 use serde::Serialize;
-
-/// Times within which memory may run out, in seconds: ten minutes, an hour, a day.
-const HORIZONS_S: [f64; 3] = [600.0, 3_600.0, 86_400.0];
 
 /// The forecast for the tenants of one device, or of one MIG instance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,16 +46,6 @@ fn shared(found: &MemoryFindings) -> Option<MemoryForecast> {
     }
     let demand = |it: &MemoryResident| demand(it, found.step_s);
     let demands: Vec<MemoryDemand> = found.residents.iter().filter_map(demand).collect();
-    let is_lost = |kind: OutOfMemoryKind| {
-        matches!(kind, OutOfMemoryKind::LostWhileFull | OutOfMemoryKind::LostWhileTight)
-    };
-    let lost = found.out_of_memory.iter().filter(|it| is_lost(it.kind)).count() as u64;
-    let measured = MeasuredPhase {
-        seen_s: found.seen_s,
-        // Whoever shares a device is refused what does not fit: the crossing shows as a loss.
-        crossings: found.over_room_crossings.unwrap_or(0) + lost,
-        phases: phases(found),
-    };
     forecast(&MemoryQuestion {
         demands: &demands,
         room: MemoryRoom {
@@ -65,9 +53,23 @@ fn shared(found: &MemoryFindings) -> Option<MemoryForecast> {
             reserved_bytes: found.reserved_bytes,
             others_bytes: found.unattributed_bytes,
         },
-        measured: Some(measured),
+        measured: Some(measured(found)),
         horizons_s: &HORIZONS_S,
     })
+}
+
+/// What the recording of all its tenants at once shows of their peaks.
+pub fn measured(found: &MemoryFindings) -> MeasuredPhase {
+    let is_lost = |kind: OutOfMemoryKind| {
+        matches!(kind, OutOfMemoryKind::LostWhileFull | OutOfMemoryKind::LostWhileTight)
+    };
+    let lost = found.out_of_memory.iter().filter(|it| is_lost(it.kind)).count() as u64;
+    MeasuredPhase {
+        seen_s: found.seen_s,
+        // Whoever shares a device is refused what does not fit: the crossing shows as a loss.
+        crossings: found.over_room_crossings.unwrap_or(0) + lost,
+        phases: phases(found),
+    }
 }
 
 /// What a tenant was seen to need, for a forecast of any company.

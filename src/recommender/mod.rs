@@ -2,9 +2,11 @@
 //!
 //! Floor 3.
 
+mod apart;
 pub mod audit;
 mod confidence;
 pub mod decide;
+pub mod grouping;
 pub mod layout;
 pub mod manifest;
 pub mod mechanism;
@@ -13,6 +15,7 @@ mod open_answers;
 pub mod played;
 pub mod policy;
 pub mod reason;
+pub mod seen;
 pub mod shape;
 pub mod situation;
 pub mod suitability;

@@ -53,6 +53,13 @@ impl Played {
                 .collect(),
         }
     }
+
+    /// Extra time for the same work of a tenant in an instance of a profile of the board, both by their place.
+    ///
+    /// `None` where nothing was timed: for the whole device, profiles with other engines, and tenants without a demand.
+    pub fn extra_time_ratio(&self, tenant: usize, profile: usize) -> Option<Range> {
+        self.slices.get(tenant)?.get(profile)?.as_ref()?.extra
+    }
 }
 
 fn slices(situation: &Situation, demand: Option<&Demand>) -> Vec<Option<SliceOutcome>> {

@@ -13,6 +13,8 @@ pub enum ReasonKind {
     LatencySensitive,
     /// Somebody has a latency target beside a neighbour that takes the device in bursts.
     TargetBesideBursts,
+    /// Somebody takes all SMs in long bursts.
+    Bursts,
     /// The predicted latency misses its target, or may do so.
     Target,
     /// A tenant would lose more of its speed than its class allows, or may do so.
@@ -57,10 +59,11 @@ pub enum ReasonKind {
 
 impl ReasonKind {
     /// Every kind with its word, in order.
-    pub const ALL: [(Self, &'static str); 23] = [
+    pub const ALL: [(Self, &'static str); 24] = [
         (Self::TrustBoundary, "trust-boundary"),
         (Self::LatencySensitive, "latency-sensitive"),
         (Self::TargetBesideBursts, "target-beside-bursts"),
+        (Self::Bursts, "bursts"),
         (Self::Target, "target"),
         (Self::Slowdown, "slowdown"),
         (Self::StallNotAccepted, "stall-not-accepted"),

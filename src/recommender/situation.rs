@@ -9,7 +9,6 @@ use crate::domain::mig_geometry::MigBoard;
 use crate::recommender::policy::Policy;
 use crate::recommender::shape::LoadShape;
 use crate::recommender::tenant_policy::{Class, TenantPolicy};
-use crate::stats::staircase::Staircase;
 use serde::Serialize;
 
 /// Bytes of a MiB.
@@ -214,15 +213,8 @@ impl Tenant {
         let limit_bytes = self.policy.memory_limit_mib.map(|it| it * MIB);
         let seen = match &self.memory {
             Some(it) => it.clone(),
-            None => MemoryDemand {
-                label: self.name.clone(),
-                stairs: Staircase::constant(self.peak_mib()? * MIB),
-                step_s: 1.0,
-                interval_s: 0.0,
-                keeps_what_it_takes: true,
-                limit_bytes: None,
-                cap_bytes: None,
-            },
+            // One sample is a level that never changes.
+            None => MemoryDemand::of(&self.name, &[&[self.peak_mib()? * MIB]], 1.0)?,
         };
         Some(MemoryDemand { limit_bytes, ..seen })
     }

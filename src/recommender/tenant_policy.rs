@@ -65,7 +65,7 @@ pub struct TenantPolicy {
     pub interconnect: Option<bool>,
     /// Memory that it is configured to take at most, in MiB; it counts as if it took all of it.
     pub memory_limit_mib: Option<f64>,
-    /// Who keeps the better place where not all fit; more is better.
+    /// Who stays where one has to leave for the others to share; more stays.
     pub priority: Option<i64>,
 }
 
@@ -196,7 +196,7 @@ impl TenantPolicies {
         ),
         (
             "priority",
-            "who keeps the better place where not all fit; a whole number, more is better",
+            "who stays where one has to leave for the others to share; a whole number, more stays",
         ),
     ];
 

@@ -66,6 +66,8 @@ pub struct Verdict {
     pub disruption: Option<Disruption>,
     /// What the proposal leaves to others; `None` where nothing is proposed.
     pub freed: Option<Freed>,
+    /// Whose leaving lets the others share; `None` where they share with it, or not without it either.
+    pub apart: Option<Apart>,
     /// The cheapest measurement that could change the verdict; `None` where none could.
     pub measurement: Option<Settling>,
     /// Answers that the policy leaves open and that would change the verdict, the greatest change first.
@@ -132,6 +134,21 @@ pub struct Freed {
     pub compute_ratio: Option<f64>,
     /// Share of the device's memory that nobody has, or needs at its peak, 0 to 1; `None` where it is not known.
     pub memory_ratio: Option<f64>,
+}
+
+/// One tenant that gets a device of its own, so that the others can share one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Apart {
+    /// Its name.
+    pub tenant: String,
+    /// How the others share then.
+    pub mechanism: MechanismId,
+    /// Profiles of the others under MIG, in their order; empty otherwise.
+    pub profiles: Vec<String>,
+    /// Devices that all of them take then, its own included.
+    pub devices: u32,
+    /// All of it in a sentence.
+    pub sentence: String,
 }
 
 /// A measurement that could change a verdict, and to what.

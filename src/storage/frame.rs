@@ -97,10 +97,10 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// The columns that these subjects and their rows need.
-    pub(crate) fn needed<'a>(rows: impl Iterator<Item = (&'a Subject, &'a Rows)> + Clone) -> Self {
-        let is_used = |it: &Identity| rows.clone().any(|(subject, _)| it.of(subject).is_some());
+    pub(crate) fn needed(held: &[(Subject, Rows)]) -> Self {
+        let is_used = |it: &Identity| held.iter().any(|(subject, _)| it.of(subject).is_some());
         let metrics: BTreeSet<Metric> =
-            rows.clone().flat_map(|(_, rows)| rows.columns.keys().copied()).collect();
+            held.iter().flat_map(|(_, rows)| rows.columns.keys().copied()).collect();
         Self {
             identities: IDENTITIES.into_iter().filter(is_used).collect(),
             metrics: metrics.into_iter().collect(),

@@ -222,7 +222,8 @@ fn checksum(bytes: &[u8]) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct Replayed {
     pub(crate) outline: Outline,
-    pub(crate) subjects: BTreeMap<Subject, Rows>,
+    /// By subject and source: those of one source have the same columns, and few holes.
+    pub(crate) rows: Vec<(Subject, Rows)>,
 }
 
 /// Reads every whole frame of a journal; what a crash cut off at the end is left out.
@@ -247,13 +248,15 @@ pub(crate) fn read(path: &Path) -> Result<Replayed, StorageError> {
         replay(&bytes, &mut names, &mut replayed.outline)
             .ok_or_else(|| damaged("a frame holds what no recorder writes"))?;
     }
-    let filled = names.subjects.into_iter().filter(|it| !it.1.times.is_empty());
-    replayed.subjects = filled.collect();
-    replayed.subjects.values_mut().for_each(Rows::sort);
-    let spans = replayed.subjects.values().filter_map(Rows::span);
+    for (subject, by_source) in names.subjects {
+        replayed.outline.subjects.extend((!by_source.is_empty()).then(|| subject.clone()));
+        replayed.rows.extend(by_source.into_values().map(|it| (subject.clone(), it)));
+    }
+    replayed.outline.subjects.sort();
+    replayed.rows.iter_mut().for_each(|it| it.1.sort());
+    let spans = replayed.rows.iter().filter_map(|it| it.1.span());
     replayed.outline.span = spans.reduce(crate::domain::time::TimeSpan::hull);
-    replayed.outline.readings = replayed.subjects.values().map(Rows::readings).sum();
-    replayed.outline.subjects = replayed.subjects.keys().cloned().collect();
+    replayed.outline.readings = replayed.rows.iter().map(|it| it.1.readings()).sum();
     Ok(replayed)
 }
 
@@ -290,9 +293,9 @@ pub(crate) fn fold_journals(folder: &Path) -> Result<bool, StorageError> {
     for (number, path) in journals {
         let segment = segment::path_of(folder, number);
         if !segment.exists() {
-            let mut replayed = read(&path)?;
-            if !replayed.subjects.is_empty() {
-                segment::write(&segment, replayed.outline, &mut replayed.subjects, Effort::Light)?;
+            let replayed = read(&path)?;
+            if !replayed.rows.is_empty() {
+                segment::write(&segment, replayed.outline, replayed.rows, Effort::Light)?;
                 has_segments = true;
             }
         }
@@ -304,7 +307,7 @@ pub(crate) fn fold_journals(folder: &Path) -> Result<bool, StorageError> {
 /// Names that numbers stand for.
 #[derive(Debug, Default)]
 struct Names {
-    subjects: Vec<(Subject, Rows)>,
+    subjects: Vec<(Subject, BTreeMap<u16, Rows>)>,
     /// `None`: a metric that this program does not know.
     metrics: Vec<Option<Metric>>,
     /// Readings of one row; kept for the next.
@@ -333,7 +336,7 @@ fn replay(mut frame: &[u8], names: &mut Names, known: &mut Outline) -> Option<()
             }
             SUBJECT => {
                 let subject = serde_json::from_slice(take_text(&mut frame)?).ok()?;
-                names.subjects.push((subject, Rows::default()));
+                names.subjects.push((subject, BTreeMap::new()));
             }
             METRIC => {
                 let key = std::str::from_utf8(take_text(&mut frame)?).ok()?;
@@ -347,7 +350,7 @@ fn replay(mut frame: &[u8], names: &mut Names, known: &mut Outline) -> Option<()
 }
 
 fn replay_row(frame: &mut &[u8], names: &mut Names) -> Option<()> {
-    let rows = &mut names.subjects.get_mut(u32::from_le_bytes(take(frame)?) as usize)?.1;
+    let by_source = &mut names.subjects.get_mut(u32::from_le_bytes(take(frame)?) as usize)?.1;
     let at = Timestamp::from_micros(i64::from_le_bytes(take(frame)?));
     let source = u16::from_le_bytes(take(frame)?);
     let count = u16::from_le_bytes(take(frame)?);
@@ -358,7 +361,7 @@ fn replay_row(frame: &mut &[u8], names: &mut Names) -> Option<()> {
         let value = f64::from_le_bytes(take(frame)?);
         readings.extend(metric.map(|it| (it, value)));
     }
-    rows.add(at, source, readings);
+    by_source.entry(source).or_default().add(at, source, readings);
     Some(())
 }
 
@@ -396,7 +399,7 @@ mod tests {
                 it if it < bytes.len() => 10,
                 _ => 20,
             };
-            let found = replayed.subjects.values().map(|it| it.times.len()).sum::<usize>();
+            let found = replayed.rows.iter().map(|it| it.1.times.len()).sum::<usize>();
             assert_eq!(found, rows, "cut at {cut}");
             assert_eq!(replayed.outline.readings, 2 * rows as u64);
         }

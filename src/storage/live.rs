@@ -129,13 +129,12 @@ impl LiveWriter {
 
     /// Makes a segment of the journal; returns who has rows in it.
     fn write_segment(&mut self) -> Result<Vec<Subject>, StorageError> {
-        let mut replayed = journal::read(self.journal.path())?;
-        if replayed.subjects.is_empty() && replayed.outline == Outline::default() {
+        let replayed = journal::read(self.journal.path())?;
+        if replayed.rows.is_empty() && replayed.outline == Outline::default() {
             return Ok(Vec::new());
         }
         let path = segment::path_of(&self.folder, self.number);
-        let outline =
-            segment::write(&path, replayed.outline, &mut replayed.subjects, Effort::Light)?;
+        let outline = segment::write(&path, replayed.outline, replayed.rows, Effort::Light)?;
         let present = outline.subjects.clone();
         self.written.merge(outline);
         self.number += 1;

@@ -59,7 +59,7 @@ pub struct StoredRecording {
     outline: Outline,
     segments: Vec<Segment>,
     /// What stands in journals: a recording under way, or one that a crash ended.
-    journals: Vec<BTreeMap<Subject, Rows>>,
+    journals: Vec<Vec<(Subject, Rows)>>,
 }
 
 impl StoredRecording {
@@ -108,10 +108,10 @@ impl StoredRecording {
         }
         for file in journals {
             match journal::read(&file) {
-                Ok(replayed) if replayed.subjects.is_empty() => {}
+                Ok(replayed) if replayed.rows.is_empty() => {}
                 Ok(replayed) => {
                     opened.outline.merge(replayed.outline);
-                    opened.journals.push(replayed.subjects);
+                    opened.journals.push(replayed.rows);
                 }
                 Err(error @ StorageError::Io { .. }) => return Err(error),
                 Err(error) => opened.outline.blind_spots.push(damage(&error)),
@@ -141,7 +141,7 @@ impl StoredRecording {
     pub fn metrics(&self) -> std::collections::BTreeSet<Metric> {
         let names = self.segments.iter().flat_map(|it| it.metadata.schema_descr.columns());
         let in_segments = names.filter_map(|it| Metric::from_key(&it.path_in_schema[0]));
-        let in_journals = self.journals.iter().flat_map(BTreeMap::values);
+        let in_journals = self.journals.iter().flatten().map(|it| &it.1);
         in_segments.chain(in_journals.flat_map(|it| it.columns.keys().copied())).collect()
     }
 

@@ -9,7 +9,7 @@ use crate::storage::rows::Rows;
 use polars::polars_utils::compression::ZstdLevel;
 use polars::prelude::{KeyValueMetadata, ParquetCompression, ParquetWriter, PolarsError};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -65,16 +65,22 @@ pub(crate) fn path_of(folder: &Path, number: usize) -> PathBuf {
 }
 
 /// Writes rows as one segment: under another name first, so that a crash leaves no half segment.
+///
+/// A subject may be there several times, and is in the file too then.
 pub(crate) fn write(
     path: &Path,
     mut outline: Outline,
-    subjects: &mut BTreeMap<Subject, Rows>,
+    mut held: Vec<(Subject, Rows)>,
     effort: Effort,
 ) -> Result<Outline, StorageError> {
     let io = |doing| move |source| StorageError::Io { path: path.to_owned(), doing, source };
-    let index = index_of(subjects);
-    outline.subjects = subjects.keys().cloned().collect();
-    outline.readings = subjects.values().map(Rows::readings).sum();
+    held.iter_mut().for_each(|it| it.1.sort());
+    // It is one GPU that is read at a time.
+    held.sort_by(|a, b| (a.0.gpu(), &a.0).cmp(&(b.0.gpu(), &b.0)));
+    let index = index_of(&held);
+    let subjects: BTreeSet<&Subject> = held.iter().map(|it| &it.0).collect();
+    outline.subjects = subjects.into_iter().cloned().collect();
+    outline.readings = held.iter().map(|it| it.1.readings()).sum();
     outline.span = index.iter().map(|it| it.span).reduce(TimeSpan::hull);
     let footer = Footer { schema_version: SCHEMA_VERSION, outline, index };
     let json = serde_json::to_string(&footer)
@@ -83,7 +89,7 @@ pub(crate) fn write(
     let file = File::create(&unfinished).map_err(io("creating"))?;
     let refusal = OnceLock::new();
     let file = BufWriter::new(Attentive { file, refusal: &refusal });
-    let written = write_groups(file, json, subjects, effort);
+    let written = write_groups(file, json, &held, effort);
     let saved = match (refusal.into_inner(), written) {
         (Some(source), _) => Err(io("writing")(source)),
         (None, Err(it)) => {
@@ -127,18 +133,10 @@ impl Write for Attentive<'_> {
     }
 }
 
-/// The subjects of a segment, those of one GPU together: it is one GPU that is read at a time.
-fn by_gpu(subjects: &BTreeMap<Subject, Rows>) -> Vec<(&Subject, &Rows)> {
-    let mut ordered: Vec<(&Subject, &Rows)> = subjects.iter().collect();
-    ordered.sort_by_key(|it| it.0.gpu());
-    ordered
-}
-
-fn index_of(subjects: &mut BTreeMap<Subject, Rows>) -> Vec<IndexEntry> {
+fn index_of(held: &[(Subject, Rows)]) -> Vec<IndexEntry> {
     let mut first_row = 0;
     let mut index = Vec::new();
-    subjects.values_mut().for_each(Rows::sort);
-    for (subject, rows) in by_gpu(subjects) {
+    for (subject, rows) in held {
         if let Some(span) = rows.span() {
             let count = rows.times.len();
             index.push(IndexEntry { subject: subject.clone(), first_row, rows: count, span });
@@ -151,10 +149,10 @@ fn index_of(subjects: &mut BTreeMap<Subject, Rows>) -> Vec<IndexEntry> {
 fn write_groups(
     file: BufWriter<Attentive<'_>>,
     footer: String,
-    subjects: &BTreeMap<Subject, Rows>,
+    held: &[(Subject, Rows)],
     effort: Effort,
 ) -> Result<(), PolarsError> {
-    let columns = Columns::needed(subjects.iter());
+    let columns = Columns::needed(held);
     let metadata = KeyValueMetadata::from_static(vec![(FOOTER_KEY.to_owned(), footer)]);
     let writer = ParquetWriter::new(file)
         .set_parallel(effort == Effort::Thorough)
@@ -163,12 +161,12 @@ fn write_groups(
     let mut batches = writer.batched(&columns.schema())?;
     // A row group for each subject would cost more than what is in it: dozens of columns each.
     let mut group: Vec<Part<'_>> = Vec::new();
-    for (subject, rows) in by_gpu(subjects) {
+    for (subject, rows) in held {
         for first in (0..rows.times.len()).step_by(ROW_GROUP_ROWS) {
             let range = first..rows.times.len().min(first + ROW_GROUP_ROWS);
-            let held: usize = group.iter().map(|it| it.range.len()).sum();
+            let height: usize = group.iter().map(|it| it.range.len()).sum();
             let is_other = group.first().is_some_and(|it| it.subject.gpu() != subject.gpu());
-            if is_other || held + range.len() > ROW_GROUP_ROWS {
+            if is_other || height + range.len() > ROW_GROUP_ROWS {
                 batches.write_batch(&columns.frame(&std::mem::take(&mut group))?)?;
             }
             group.push(Part { subject, rows, range });

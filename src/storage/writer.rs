@@ -114,9 +114,9 @@ impl RecordingWriter {
             source,
         })?;
         let path = segment::path_of(&self.folder, self.next_segment);
-        let mut subjects = std::mem::take(&mut self.subjects);
+        let subjects = std::mem::take(&mut self.subjects).into_iter().collect();
         let pending = std::mem::take(&mut self.pending);
-        self.written.merge(segment::write(&path, pending, &mut subjects, Effort::Thorough)?);
+        self.written.merge(segment::write(&path, pending, subjects, Effort::Thorough)?);
         self.next_segment += 1;
         self.held = 0;
         Ok(())

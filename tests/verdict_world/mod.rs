@@ -32,9 +32,8 @@ const GIB: f64 = 1_073_741_824.0;
 const MEMORY_SAMPLES: usize = 36_000;
 
 /// The device of a row with the tenants of a row on it.
-pub fn situation(board: &str, tenants: &str, policy: &Policy) -> Situation {
-    let tenants: Vec<Tenant> =
-        tenants.split(';').flat_map(|it| those(it.trim(), policy)).collect();
+pub(crate) fn situation(board: &str, tenants: &str, policy: &Policy) -> Situation {
+    let tenants: Vec<Tenant> = tenants.split(';').flat_map(|it| those(it.trim(), policy)).collect();
     let device = match DEVICES.iter().find(|it| it.0 == board) {
         Some((name, geometry, total_mib)) => DeviceFacts {
             model: Some((*name).to_owned()),

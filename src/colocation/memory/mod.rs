@@ -4,6 +4,7 @@
 //! above it, not for how long it stands there, and never its mean.
 
 mod forecast;
+pub mod outlook;
 mod words;
 
 pub use forecast::{forecast, phase_peaks, slices};

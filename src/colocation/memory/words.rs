@@ -101,7 +101,8 @@ pub(super) fn caveats(question: &MemoryQuestion<'_>, found: &MemoryForecast) -> 
             "too few bursts were seen to tell whether one clock drives several tenants".to_owned(),
         );
     }
-    if found.phases.is_none() && question.demands.len() > 1 {
+    let is_certain = found.basis == ForecastBasis::AlwaysFits;
+    if found.phases.is_none() && question.demands.len() > 1 && !is_certain {
         caveats.push("they were never recorded together: one clock or one upstream for several of them would change the answer".to_owned());
     }
     if found.basis != ForecastBasis::AlwaysFits

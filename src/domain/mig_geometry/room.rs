@@ -116,6 +116,22 @@ impl<'a> Room<'a> {
         admits
     }
 
+    /// Whether instances of all these profiles can be added somehow; large ones first are found soonest.
+    pub fn has_room_for(&mut self, profiles: &[usize]) -> bool {
+        let Some((&profile, rest)) = profiles.split_first() else { return true };
+        for at in 0..self.starts(profile).len() {
+            let start = self.starts(profile)[at];
+            if self.put(profile, start) {
+                let is_found = self.has_room_for(rest);
+                self.take(profile, start);
+                if is_found {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
     /// Takes an instance away that was put there.
     pub fn take(&mut self, profile: usize, start: u32) {
         self.slots &= !self.mask(profile, start);

@@ -74,13 +74,7 @@ impl Layout {
 
 /// Whether instances of these profiles can stand beside each other somehow.
 pub fn fits(board: &MigBoard, wanted: &[usize]) -> bool {
-    let mut is_found = false;
-    let mut room = Room::empty(board);
-    walk(&mut room, &by_size(board, wanted), &mut Vec::new(), &mut |_| {
-        is_found = true;
-        false
-    });
-    is_found
+    Room::empty(board).has_room_for(&by_size(board, wanted))
 }
 
 /// Every layout of instances of these profiles, in rising order; empty where there is none.
@@ -91,7 +85,6 @@ pub fn placements(board: &MigBoard, wanted: &[usize]) -> Vec<Layout> {
         let mut instances = instances.to_vec();
         instances.sort_unstable();
         found.push(Layout { instances });
-        true
     });
     found.sort_unstable();
     found
@@ -157,28 +150,25 @@ fn size(board: &MigBoard, profile: usize) -> (u32, u32) {
     of.map_or((0, 0), |it| (it.size.unwrap_or(it.memory_slices), it.compute_slices))
 }
 
-/// Visits every way to place the profiles; `visit` returns whether to go on. Equal profiles take rising starts.
+/// Visits every way to place the profiles. Equal profiles take rising starts.
 fn walk(
     room: &mut Room<'_>,
     wanted: &[usize],
     placed: &mut Vec<Instance>,
-    visit: &mut impl FnMut(&[Instance]) -> bool,
-) -> bool {
+    visit: &mut impl FnMut(&[Instance]),
+) {
     let Some((&profile, rest)) = wanted.split_first() else { return visit(placed) };
     let after = placed.last().filter(|it| it.profile == profile).map(|it| it.start);
-    for start in room.starts(profile).to_vec() {
+    for at in 0..room.starts(profile).len() {
+        let start = room.starts(profile)[at];
         if after.is_some_and(|it| start <= it) || !room.put(profile, start) {
             continue;
         }
         placed.push(Instance { start, profile });
-        let goes_on = walk(room, rest, placed, visit);
+        walk(room, rest, placed, visit);
         placed.pop();
         room.take(profile, start);
-        if !goes_on {
-            return false;
-        }
     }
-    true
 }
 
 /// Starts that are still open to each profile, from the largest profile to the smallest.

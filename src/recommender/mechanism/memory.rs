@@ -115,6 +115,14 @@ fn runs_out(case: &Case<'_>, found: &MemoryForecast, day_ratio: f64) -> Reason {
     );
     let most = percent(case.policy.out_of_memory_day_ratio);
     let risk = percent(day_ratio);
+    if found.fits_at_limits == Some(false) {
+        let limits: f64 = case.situation.tenants.iter().filter_map(Tenant::peak_mib).sum();
+        let sentence = format!(
+            "their configured limits and peaks add up to {}, and {room} are there: whoever asks last runs out of memory",
+            gib(limits)
+        );
+        return Reason::refuses(ReasonKind::Memory, sentence);
+    }
     let is_met = found.sum_of_means_bytes <= found.room_bytes && found.over_ratio < 0.5;
     let (kind, sentence) = match is_met {
         true => (

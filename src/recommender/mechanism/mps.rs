@@ -41,6 +41,12 @@ impl Mechanism for Mps {
     fn assess(&self, case: &Case<'_>) -> Assessment {
         let situation = case.situation;
         let memory = shared(case);
+        let played = case.played.mps.as_ref().filter(|_| situation.tenants.len() > 1);
+        let both = situation.tenants.iter().zip(played.iter().flat_map(|it| &it.tenants));
+        let tenants: Vec<Predicted> = both
+            .clone()
+            .map(|(tenant, found)| predicted(tenant, found, extra_of(found), memory.day_ratio))
+            .collect();
         let mut reasons = against_any_sharing(case);
         reasons.extend(alone(situation));
         reasons.extend(against_shared_memory(situation, "MPS"));
@@ -48,17 +54,12 @@ impl Mechanism for Mps {
         reasons.extend(unseen_demands(situation));
         reasons.extend(too_many(situation));
         reasons.extend(memory.against.clone());
-        reasons.extend(load(case));
-        let played = case.played.mps.as_ref().filter(|_| situation.tenants.len() > 1);
-        let both = situation.tenants.iter().zip(played.iter().flat_map(|it| &it.tenants));
-        reasons
-            .extend(both.clone().filter_map(|(tenant, found)| {
-                lacking(tenant, found, extra_of(found), case.policy)
-            }));
-        let tenants: Vec<Predicted> = both
-            .map(|(tenant, found)| predicted(tenant, found, extra_of(found), memory.day_ratio))
-            .collect();
         reasons.extend(kept(situation, &tenants));
+        reasons.extend(full_bursts(case));
+        reasons.extend(load(case));
+        reasons.extend(
+            both.filter_map(|(tenant, found)| lacking(tenant, found, extra_of(found), case.policy)),
+        );
         reasons.extend(fault_domain(situation));
         reasons.extend(plugin(case));
         let by_load = mean(situation.tenants.iter().map(|it| it.demand.as_ref().map(busy_sms)))
@@ -127,6 +128,42 @@ fn too_many(situation: &Situation) -> Option<Reason> {
             "{tenants} tenants, and the device plugin offers {MOST_REPLICAS} replicas under MPS"
         );
         Reason::refuses(ReasonKind::Plugin, sentence)
+    })
+}
+
+/// Bursts that are long and take all SMs: they decide a neighbour's p99, whatever the mean says.
+///
+/// Batch jobs and notebooks, of which nobody waits for an answer, are not hurt by that.
+fn full_bursts(case: &Case<'_>) -> Option<Reason> {
+    let (tenants, policy) = (&case.situation.tenants, case.policy);
+    let can_be_hurt = |it: &Tenant| !it.class().tolerates_faults();
+    let is_long =
+        |it: &Tenant| it.shape.as_ref().is_some_and(|it| it.is_bursty(policy) == Some(true));
+    let hurts_somebody =
+        |it: &Tenant| tenants.iter().any(|other| other.name != it.name && can_be_hurt(other));
+    let bursty = tenants.iter().filter(|it| is_long(it) && hurts_somebody(it));
+    let width = |it: &Tenant| it.demand.as_ref().map_or(Range::exact(1.0), |it| it.width);
+    let worst = bursty.max_by(|one, other| width(one).high.total_cmp(&width(other).high))?;
+    let width = width(worst);
+    let sentence = worst.shape.as_ref().map_or("", |it| it.sentence.as_str());
+    let told = format!(
+        "`{}` takes {} of the SMs in its bursts: {sentence}",
+        worst.name,
+        percent(width.expected)
+    );
+    let full = policy.full_burst_height_ratio;
+    if width.expected >= full {
+        let reason = Reason::refuses(ReasonKind::Bursts, told);
+        return Some(reason.about([worst.name.as_str()]));
+    }
+    (width.high >= full).then(|| {
+        let what = format!(
+            "record the SM activity of `{}` (GPM on Hopper and later, else DCGM)",
+            worst.name
+        );
+        let measurement = Measurement::new(MeasurementKind::Counters, 900.0, what);
+        let told = format!("{told}; perhaps {}", percent(width.high));
+        Reason::open(ReasonKind::Bursts, told, measurement).about([worst.name.as_str()])
     })
 }
 

@@ -34,6 +34,12 @@ impl Mechanism for TimeSlicing {
     fn assess(&self, case: &Case<'_>) -> Assessment {
         let situation = case.situation;
         let memory = shared(case);
+        let played = case.played.time_slicing.as_ref().filter(|_| situation.tenants.len() > 1);
+        let both = situation.tenants.iter().zip(played.iter().flat_map(|it| &it.tenants));
+        let tenants: Vec<Predicted> = both
+            .clone()
+            .map(|(tenant, found)| predicted(tenant, found, extra_of(found), memory.day_ratio))
+            .collect();
         let mut reasons = against_any_sharing(case);
         reasons.extend(alone(situation));
         reasons.extend(against_shared_memory(situation, "time slicing"));
@@ -42,15 +48,9 @@ impl Mechanism for TimeSlicing {
         reasons.extend(unseen_demands(situation));
         reasons.extend(memory.against.clone());
         reasons.extend(duty(case));
-        let played = case.played.time_slicing.as_ref().filter(|_| situation.tenants.len() > 1);
-        let both = situation.tenants.iter().zip(played.iter().flat_map(|it| &it.tenants));
-        reasons
-            .extend(both.clone().filter_map(|(tenant, found)| {
-                lacking(tenant, found, extra_of(found), case.policy)
-            }));
-        let tenants: Vec<Predicted> = both
-            .map(|(tenant, found)| predicted(tenant, found, extra_of(found), memory.day_ratio))
-            .collect();
+        reasons.extend(
+            both.filter_map(|(tenant, found)| lacking(tenant, found, extra_of(found), case.policy)),
+        );
         reasons.extend(kept(situation, &tenants));
         let capacity = capacity(case, &memory);
         reasons.extend(capacity.as_ref().map(|it| packed(case, it)));

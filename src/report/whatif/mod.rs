@@ -3,6 +3,7 @@
 mod assumed;
 mod lead;
 mod made;
+mod memory;
 mod picture;
 mod tables;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod tests;
 pub use picture::picture;
 
 use crate::colocation::demand::Demand;
+use crate::colocation::memory::outlook::MemoryOutlook;
 use crate::colocation::objective::{Keeping, Objective};
 use crate::colocation::range::Range;
 use crate::colocation::share::{Mechanism, Slice};
@@ -67,6 +69,8 @@ pub struct Scene {
     pub is_chosen: bool,
     /// What does not fit.
     pub notes: Vec<String>,
+    /// What becomes of memory.
+    pub memory: MemoryOutlook,
     /// What would happen.
     pub prediction: Prediction,
 }
@@ -128,6 +132,8 @@ pub struct Row<'a> {
     pub found: &'a TenantPrediction,
     /// Whether it keeps the objective; `None` without one, or without requests.
     pub keeping: Option<Keeping>,
+    /// Chance that memory runs out for it within a day, 0 to 1; `None` when it cannot be told.
+    pub out_of_memory_ratio: Option<f64>,
 }
 
 impl<'a> WhatIf<'a> {
@@ -140,7 +146,9 @@ impl<'a> WhatIf<'a> {
     pub(crate) fn rows_of(&self, scene: &'a Scene) -> Vec<Row<'a>> {
         let parts = self.parties.iter().zip(&scene.terms).zip(&scene.prediction.tenants);
         parts
-            .map(|((party, terms), found)| Row {
+            .enumerate()
+            .map(|(place, ((party, terms), found))| Row {
+                out_of_memory_ratio: scene.memory.risk_per_day(place, &party.name),
                 scene,
                 party,
                 terms: *terms,
@@ -157,7 +165,7 @@ impl<'a> WhatIf<'a> {
 
     /// The one sentence that answers the question.
     pub fn headline(&self) -> String {
-        lead::headline(self)
+        format!("{}{}", lead::headline(self), memory::addition(self))
     }
 
     /// Most memory that all hold together, bytes; `None` when it is not known of somebody.
@@ -214,7 +222,7 @@ pub fn report(input: &WhatIf<'_>) -> Report {
         blocks.extend(tables::learned(input));
     }
     blocks.push(heading("memory", "Memory together"));
-    blocks.extend(tables::memory(input));
+    blocks.extend(memory::blocks(input));
     blocks.push(heading("assumed", "What had to be assumed"));
     blocks.extend(assumed::blocks(input));
     blocks.push(heading("made", "How it was made"));

@@ -4,7 +4,7 @@ use crate::colocation::demand::Pace;
 use crate::colocation::objective::Keeping;
 use crate::colocation::range::Range;
 use crate::colocation::slices::name_of;
-use crate::domain::units::{MemoryBytes, Seconds};
+use crate::domain::units::Seconds;
 use crate::report::block::{Block, Cell, Mark, Statement, Table};
 use crate::report::cells::{bytes_or, missing, numbers, percent as percent_cell, words};
 use crate::report::whatif::lead::objective;
@@ -157,37 +157,6 @@ pub(super) fn refusals(input: &WhatIf<'_>) -> Vec<Block> {
         })
     };
     told.into_iter().map(statement).collect()
-}
-
-/// Peaks together against what there is.
-pub(super) fn memory(input: &WhatIf<'_>) -> Vec<Block> {
-    let shown =
-        |bytes: f64| MemoryBytes::from_f64(bytes).map_or_else(String::new, |it| it.to_string());
-    let known: f64 = input.parties.iter().filter_map(|it| it.demand.memory_bytes).sum();
-    let unknown: Vec<String> = input
-        .parties
-        .iter()
-        .filter(|it| it.demand.memory_bytes.is_none())
-        .map(|it| name(&it.name))
-        .collect();
-    let peaks = match (unknown.len() == input.parties.len(), unknown.is_empty()) {
-        (true, _) => "How much memory they hold is not known".to_owned(),
-        (_, true) => format!("Their peaks add up to {}", shown(known)),
-        _ => format!("The peaks of all but {} add up to {}", list(&unknown), shown(known)),
-    };
-    let against = match input.capacity_bytes {
-        None => "; how much the GPU has is not known either".to_owned(),
-        Some(have) if known > have => format!(
-            ", more than the {} of the GPU: whoever asks last is refused when they coincide",
-            shown(have)
-        ),
-        Some(have) => format!(", of {} that the GPU has", shown(have)),
-    };
-    let against = match (input.capacity_bytes, unknown.is_empty()) {
-        (None, true) => "; how much the GPU has is not known".to_owned(),
-        _ => against,
-    };
-    vec![Block::Text(format!("{peaks}{against}. How likely they coincide is not predicted here."))]
 }
 
 /// Who they are, and where their demands come from.

@@ -1,4 +1,5 @@
 use crate::colocation::demand::{Demand, Spread};
+use crate::colocation::memory::outlook::MemoryOutlook;
 use crate::colocation::objective::{Level, Limit, Objective};
 use crate::colocation::range::{Quantiles, Range};
 use crate::colocation::share::Mechanism;
@@ -35,6 +36,7 @@ fn scene(mechanism: Mechanism, (low, expected, high): (f64, f64, f64)) -> Scene 
         terms: vec![Terms::default()],
         is_chosen: false,
         notes: Vec::new(),
+        memory: MemoryOutlook::default(),
         prediction: Prediction { mechanism, tenants: vec![tenant] },
     }
 }

@@ -1,6 +1,7 @@
 //! The answer to a what-if as JSON: flat rows, so that a script needs no nesting.
 
 use crate::colocation::demand::{Assumption, Pace};
+use crate::colocation::memory::MemoryForecast;
 use crate::colocation::objective::{Keeping, Objective};
 use crate::colocation::range::Range;
 use crate::colocation::share::Mechanism;
@@ -20,7 +21,7 @@ struct Document<'a> {
     rows: Vec<WhatIfRow<'a>>,
     ways: Vec<Way>,
     tenants: Vec<Tenant<'a>>,
-    memory: Memory,
+    memory: Memory<'a>,
     learned: Vec<LearnedRow<'a>>,
     made: Vec<String>,
 }
@@ -42,7 +43,7 @@ pub(in crate::report::render) struct WhatIfRow<'a> {
     pub(in crate::report::render) throughput_ratio: Option<f64>,
     pub(in crate::report::render) throughput_ratio_low: Option<f64>,
     pub(in crate::report::render) throughput_ratio_high: Option<f64>,
-    /// Not predicted yet.
+    /// Within a day.
     pub(in crate::report::render) p_out_of_memory: Option<f64>,
     pub(in crate::report::render) slo: Option<Keeping>,
     pub(in crate::report::render) slice: Option<&'static str>,
@@ -76,9 +77,18 @@ struct Tenant<'a> {
 }
 
 #[derive(Serialize)]
-struct Memory {
+struct Memory<'a> {
     together_bytes: Option<f64>,
     capacity_bytes: Option<f64>,
+    forecasts: Vec<SpaceForecast<'a>>,
+}
+
+/// One memory under one way to share.
+#[derive(Serialize)]
+struct SpaceForecast<'a> {
+    mechanism: &'static str,
+    tenants: Vec<&'a str>,
+    forecast: Option<&'a MemoryForecast>,
 }
 
 #[derive(Serialize)]
@@ -109,6 +119,7 @@ pub fn whatif(input: &WhatIf<'_>) -> Result<String, serde_json::Error> {
         memory: Memory {
             together_bytes: input.together_bytes(),
             capacity_bytes: input.capacity_bytes,
+            forecasts: forecasts(input),
         },
         learned: input.learned.iter().map(learned).collect(),
         made: input.made(),
@@ -144,7 +155,7 @@ fn row(it: Row<'_>) -> WhatIfRow<'_> {
         throughput_ratio: work.map(|it| it.expected),
         throughput_ratio_low: work.map(|it| it.low),
         throughput_ratio_high: work.map(|it| it.high),
-        p_out_of_memory: None,
+        p_out_of_memory: it.out_of_memory_ratio,
         slo: it.keeping,
         slice: it.terms.slice.and_then(name_of),
         thread_share: it.terms.thread_share,
@@ -171,6 +182,22 @@ fn ways(input: &WhatIf<'_>) -> Vec<Way> {
         }
     };
     input.scenes.iter().map(way).collect()
+}
+
+fn forecasts<'a>(input: &WhatIf<'a>) -> Vec<SpaceForecast<'a>> {
+    let of_scene = |scene: &'a Scene| {
+        scene.memory.spaces.iter().map(|space| SpaceForecast {
+            mechanism: way_key(&scene.mechanism),
+            tenants: space
+                .tenants
+                .iter()
+                .filter_map(|it| input.parties.get(*it))
+                .map(|it| it.name.as_str())
+                .collect(),
+            forecast: space.forecast.as_ref(),
+        })
+    };
+    input.scenes.iter().flat_map(of_scene).collect()
 }
 
 fn tenant(it: &Party) -> Tenant<'_> {
