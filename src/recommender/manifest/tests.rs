@@ -86,7 +86,7 @@ fn a_script_destroys_before_it_creates_and_names_every_start() {
     # 3g.40gb at 4, 1g.10gb+me at 2, 1g.10gb at 3
     nvidia-smi mig -i 0 -cgi 9:4,20:2,19:3 -C
 
-    nvidia-smi mig -i 0 -lgi
+    nvidia-smi mig -i 0 -lgi || true
     "#);
 }
 
@@ -112,7 +112,7 @@ fn a_script_for_the_time_after_a_boot_makes_what_was_kept_too() {
     # 3g.40gb at 4, 2g.20gb at 0, 1g.10gb+me at 2, 1g.10gb at 3
     nvidia-smi mig -i 0 -cgi 9:4,14:0,20:2,19:3 -C
 
-    nvidia-smi mig -i 0 -lgi
+    nvidia-smi mig -i 0 -lgi || true
     "#);
 }
 
