@@ -4,6 +4,9 @@
 
 mod analyze;
 mod args;
+mod audit;
+mod audit_args;
+mod audit_files;
 mod command_line;
 mod demo;
 mod diagnose;
@@ -75,6 +78,7 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Analyze(it) => analyze::run(&it, &command),
         Command::Diagnose(it) => diagnose::run(&it, &command),
         Command::Whatif(it) => whatif::run(&it, &command),
+        Command::Audit(it) => audit::run(&it, &command),
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),
         Command::Export(it) => export::run(&it),

@@ -1,12 +1,9 @@
 //! Who stands in a recording as a tenant, and whether anybody worked beside it.
 
 use crate::cli::error::CliError;
-<<<<<<< HEAD
+use crate::cli::whatif_memory::{Held, held};
 use crate::colocation::demand::Demand;
 use crate::colocation::observed::Sitting;
-=======
-use crate::cli::whatif_memory::{Held, held};
->>>>>>> five
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::{MigInstance, Outline, Process};

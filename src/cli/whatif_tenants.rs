@@ -9,11 +9,7 @@ use crate::cli::whatif_args::WhatIfArgs;
 use crate::cli::whatif_memory::{steady, together};
 use crate::cli::whatif_seen::{Candidate, Seen, candidates, seen};
 use crate::colocation::demand::Demand;
-<<<<<<< HEAD
-=======
 use crate::colocation::memory::{MeasuredPhase, MemoryDemand};
-use crate::colocation::observed::Sitting;
->>>>>>> five
 use crate::colocation::profiles::profiles;
 use crate::domain::ident::GpuId;
 use crate::domain::outline::Outline;

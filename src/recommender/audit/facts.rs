@@ -104,8 +104,7 @@ impl<'a> Facts<'a> {
 
 /// Those who met somebody else.
 fn who_met<'b, 'a>(all: &[&'b Resident<'a>]) -> Vec<&'b Resident<'a>> {
-    let meets = |it: &&Resident<'a>| {
-        all.iter().any(|other| other.label != it.label && other.meets(it))
-    };
+    let meets =
+        |it: &&Resident<'a>| all.iter().any(|other| other.label != it.label && other.meets(it));
     all.iter().copied().filter(meets).collect()
 }

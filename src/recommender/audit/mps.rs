@@ -22,9 +22,7 @@ fn run(facts: &Facts<'_>) -> Answer {
     }
     let mut answer = Answer::default();
     for place in facts.atlas.places() {
-        let here = |it: &&GpuProcess| {
-            facts.atlas.of_process(it).as_ref() == Some(&place)
-        };
+        let here = |it: &&GpuProcess| facts.atlas.of_process(it).as_ref() == Some(&place);
         let clients: Vec<_> = facts.words.processes.iter().filter(here).collect();
         let is_configured = facts.sharing(&place).is_mps();
         if is_configured || clients.iter().any(|it| is_mps(it)) {

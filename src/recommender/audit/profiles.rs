@@ -234,10 +234,7 @@ fn better(facts: &Facts<'_>, place: &Place, peak_mib: f64, reserve_mib: f64) -> 
 fn lost(facts: &Facts<'_>, answer: &mut Answer) {
     let about = |it: &Told| match &it.place {
         Some(place) => facts.atlas.about(place),
-        None => About::new(
-            AboutKind::Gpu,
-            it.label.clone(),
-        ),
+        None => About::new(AboutKind::Gpu, it.label.clone()),
     };
     let spread = "give each a MIG instance, or cap what each may take (`--gpu-memory-utilization`, `CUDA_MPS_PINNED_DEVICE_MEM_LIMIT`)";
     for it in &facts.measured.lost {

@@ -49,8 +49,7 @@ pub(super) fn seats(facts: &Facts<'_>) -> Vec<Seat> {
 
 fn seat(facts: &Facts<'_>, place: &Place) -> Seat {
     let device = facts.atlas.device(place);
-    let here =
-        |it: &&Resident<'_>| it.place.as_ref() == Some(place);
+    let here = |it: &&Resident<'_>| it.place.as_ref() == Some(place);
     let mut tenants: Vec<String> =
         facts.residents.iter().filter(here).map(|it| it.label.clone()).collect();
     tenants.dedup();
