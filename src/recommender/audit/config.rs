@@ -7,7 +7,7 @@ use crate::cluster::resource::ResourceName;
 use crate::recommender::audit::Check;
 use crate::recommender::audit::facts::Facts;
 use crate::recommender::audit::finding::{About, AboutKind, Answer, AuditFinding};
-use crate::recommender::audit::residents::quoted;
+use crate::recommender::audit::residents::{quoted, word};
 
 pub(super) const CHECK: Check = Check {
     id: "config-in-effect",
@@ -85,7 +85,7 @@ fn labels(facts: &Facts<'_>, node: &NodeFacts, answer: &mut Answer) {
         );
         let finding = AuditFinding::problem(about(), title)
             .because(format!("{}: label device-plugin.config", node.origin));
-        answer.add(finding.remedy(format!("choose one of {}: `kubectl label node {} --overwrite nvidia.com/device-plugin.config=NAME`", plugin.join(", "), node.name)));
+        answer.add(finding.remedy(format!("choose one of {}: `kubectl label node {} --overwrite nvidia.com/device-plugin.config=NAME`", plugin.join(", "), word(&node.name))));
     }
     let layouts: Vec<&str> = facts.words.mig_configs.iter().map(|it| it.name.as_str()).collect();
     if let Some(wanted) =
@@ -100,6 +100,13 @@ fn labels(facts: &Facts<'_>, node: &NodeFacts, answer: &mut Answer) {
             .because(format!("{}: label mig.config", node.origin));
         answer.add(finding.remedy(format!("choose one of {}", layouts.join(", "))));
     }
+    in_force(facts, node, answer);
+    shared_product(facts, node, answer);
+}
+
+/// Labels of the node against the configuration that its plugin reads.
+fn in_force(facts: &Facts<'_>, node: &NodeFacts, answer: &mut Answer) {
+    let about = || About::new(AboutKind::Node, node.name.clone());
     let Some(config) = facts.plugin else { return };
     let told = config.mig_strategy.as_deref();
     if let (Some(label), Some(told)) = (node.mig_strategy(), told)
@@ -121,7 +128,6 @@ fn labels(facts: &Facts<'_>, node: &NodeFacts, answer: &mut Answer) {
         Some(SharingMechanism::TimeSlicing) => "time-slicing",
         Some(SharingMechanism::Mps) => "mps",
     };
-    // A node whose MIG resources alone are shared is labelled by what is true of its whole GPUs.
     if let Some(label) = node.sharing_strategy().filter(|it| *it != strategy) {
         let title = format!(
             "node `{}` shares by `{label}`, and its configuration says `{strategy}`",
@@ -134,7 +140,6 @@ fn labels(facts: &Facts<'_>, node: &NodeFacts, answer: &mut Answer) {
             "the plugin reads its configuration at its start: restart it, and look at its log",
         ));
     }
-    shared_product(facts, node, answer);
 }
 
 /// A product label that says that GPUs are shared although nothing is configured so.

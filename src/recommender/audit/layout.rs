@@ -5,6 +5,7 @@ use crate::cluster::facts::GpuFacts;
 use crate::recommender::audit::Check;
 use crate::recommender::audit::facts::Facts;
 use crate::recommender::audit::finding::{About, AboutKind, Answer, AuditFinding};
+use crate::recommender::audit::residents::{quoted, word};
 use std::collections::BTreeMap;
 
 pub(super) const CHECK: Check = Check {
@@ -106,82 +107,76 @@ fn present(facts: &Facts<'_>, gpu: usize) -> Option<BTreeMap<String, u64>> {
 fn compare(facts: &Facts<'_>, plan: &MigPartedConfig, answer: &mut Answer) {
     for gpu in 0..facts.atlas.len() {
         let label = facts.atlas.key(gpu).to_string();
-        let about = || About::new(AboutKind::Gpu, label.clone());
-        let entry = match wanted(plan, facts, gpu) {
-            Ok(Some(entry)) => entry,
+        match wanted(plan, facts, gpu) {
+            Ok(Some(entry)) => compare_gpu(facts, (plan, entry), gpu, answer),
             Ok(None) => {
-                answer.add_fine(format!("layout `{}` says nothing about {label}", plan.name));
-                continue;
+                answer
+                    .add_fine(format!("layout {} says nothing about {label}", quoted(&plan.name)));
             }
             Err(missing) => {
+                let name = quoted(&plan.name);
                 let title = format!(
-                    "{label} cannot be compared with layout `{}`: {missing} is in no file",
-                    plan.name
+                    "{label} cannot be compared with layout {name}: {missing} is in no file"
                 );
                 answer.add(AuditFinding::unseen(title, "add `nvidia-smi -q` of all GPUs"));
-                continue;
             }
-        };
-        let planned = format!("{}: layout `{}`", entry.origin, plan.name);
-        let apply = format!(
-            "drain {label}, then `nvidia-mig-parted apply -f {} -c {}`, or set the label `nvidia.com/mig.config={}`",
-            plan.origin.file, plan.name, plan.name
-        );
-        let found =
-            facts.atlas.facts(gpu).map_or_else(String::new, |it| format!("{}: the GPU", it.origin));
-        if let Some(is_on) = facts.atlas.is_mig(gpu).filter(|it| *it != entry.is_mig_enabled) {
-            let title = format!(
-                "MIG of {label} is {}, and layout `{}` wants it {}",
-                shown(is_on),
-                plan.name,
-                shown(entry.is_mig_enabled)
-            );
-            answer.add(
-                AuditFinding::problem(about(), title).because(planned).because(found).remedy(apply),
-            );
-            continue;
         }
-        let Some(present) = present(facts, gpu) else {
-            answer.add(AuditFinding::unseen(
-                format!("the profiles on {label} are in no file"),
-                "add `nvidia-smi mig -lgi`",
-            ));
-            continue;
-        };
-        let mut wanted: BTreeMap<String, u64> = BTreeMap::new();
-        for (profile, count) in entry.mig_devices.iter().filter(|it| *it.1 > 0) {
-            *wanted.entry(profile.to_ascii_lowercase()).or_insert(0) += count;
+    }
+}
+
+/// Compares one GPU with what the plan wants of it.
+fn compare_gpu(
+    facts: &Facts<'_>,
+    (plan, entry): (&MigPartedConfig, &MigPartedEntry),
+    gpu: usize,
+    answer: &mut Answer,
+) {
+    let (label, name) = (facts.atlas.key(gpu).to_string(), quoted(&plan.name));
+    let differs = |title: String| {
+        let (file, layout) = (word(&plan.origin.file), word(&plan.name));
+        AuditFinding::problem(About::new(AboutKind::Gpu, label.clone()), title)
+            .because(format!("{}: layout {name}", entry.origin))
+            .because_of(lines(facts, gpu))
+            .remedy(format!(
+                "drain {label}, then `nvidia-mig-parted apply -f {file} -c {layout}`, or set the label `nvidia.com/mig.config={layout}`"
+            ))
+    };
+    if let Some(is_on) = facts.atlas.is_mig(gpu).filter(|it| *it != entry.is_mig_enabled) {
+        let (now, then) = (shown(is_on), shown(entry.is_mig_enabled));
+        answer.add(differs(format!("MIG of {label} is {now}, and layout {name} wants it {then}")));
+        return;
+    }
+    let Some(present) = present(facts, gpu) else {
+        let title = format!("the profiles on {label} are in no file");
+        answer.add(AuditFinding::unseen(title, "add `nvidia-smi mig -lgi`"));
+        return;
+    };
+    let mut wanted: BTreeMap<String, u64> = BTreeMap::new();
+    for (profile, count) in entry.mig_devices.iter().filter(|it| *it.1 > 0) {
+        *wanted.entry(profile.to_ascii_lowercase()).or_insert(0) += count;
+    }
+    let (found, planned) = (words(&present), words(&wanted));
+    match present == wanted {
+        true => answer.add_fine(format!("{label} is cut as layout {name} says: {found}")),
+        false => {
+            let title = format!("{label} holds {found}, and layout {name} wants {planned}");
+            answer.add(differs(title));
         }
-        if present == wanted {
-            answer.add_fine(format!(
-                "{label} is cut as layout `{}` says: {}",
-                plan.name,
-                words(&present)
-            ));
-        } else {
-            let title = format!(
-                "{label} holds {}, and layout `{}` wants {}",
-                words(&present),
-                plan.name,
-                words(&wanted)
-            );
-            let lines =
-                facts.words.gpu_instances.iter().filter(|it| facts.atlas.gpu(&it.gpu) == Some(gpu));
-            let lines = lines.map(|it| {
-                format!(
-                    "{}: instance {} is {}",
-                    it.origin,
-                    it.id,
-                    it.profile.as_deref().unwrap_or("?")
-                )
-            });
-            answer.add(
-                AuditFinding::problem(about(), title)
-                    .because(planned)
-                    .because_of(lines)
-                    .remedy(apply),
-            );
-        }
+    }
+}
+
+/// Where the files say what a GPU is cut into.
+fn lines(facts: &Facts<'_>, gpu: usize) -> Vec<String> {
+    let mine = facts.words.gpu_instances.iter().filter(|it| facts.atlas.gpu(&it.gpu) == Some(gpu));
+    let lines: Vec<String> = mine
+        .map(|it| {
+            let profile = it.profile.as_deref().unwrap_or("of unknown profile");
+            format!("{}: instance {} is {profile}", it.origin, it.id)
+        })
+        .collect();
+    match (lines.is_empty(), facts.atlas.facts(gpu)) {
+        (true, Some(it)) => vec![format!("{}: the GPU", it.origin)],
+        _ => lines,
     }
 }
 

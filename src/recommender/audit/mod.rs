@@ -19,8 +19,6 @@ mod shares;
 mod sharing;
 mod slices;
 mod stalls;
-#[cfg(test)]
-mod tests;
 mod trust;
 mod unrequested;
 

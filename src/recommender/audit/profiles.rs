@@ -153,61 +153,73 @@ fn size(
         ));
         return;
     };
-    let total = total as f64;
     let reserve = facts.policy.memory_margin_ratio * peak;
     let better = better(facts, place, peak, reserve);
-    let about = facts.atlas.about(place);
-    if peak + reserve > total {
-        let title = match peak > total {
-            true => {
-                format!("{who} holds up to {peak:.0} MiB, more than the {total:.0} MiB of {label}")
-            }
-            false => format!(
-                "{who} holds up to {peak:.0} MiB, which leaves {:.0} MiB of {label} free",
-                total - peak
-            ),
-        };
-        let finding = match peak > total {
-            true => AuditFinding::problem(about, title),
-            false => AuditFinding::warning(about, title),
-        };
-        let remedy = better.map_or_else(
-            || "no profile of this board holds it: give it a whole GPU".to_owned(),
-            |it| {
-                format!(
-                    "move it to {} ({} MiB): `nvidia.com/mig-{}: 1`",
-                    it.name,
-                    it.mib,
-                    it.name.replace('+', ".")
-                )
-            },
-        );
-        answer.add(finding.because(said).because(why).remedy(remedy));
-        return;
-    }
+    let total = total as f64;
     let stranded = total - peak;
-    match better.filter(|it| (it.mib as f64) < total && stranded >= facts.policy.stranded_mib) {
-        Some(it) => {
-            let title = format!(
-                "{who} holds up to {:.1} GiB of the {:.1} GiB of {label}: {:.1} GiB are stranded, and {} would do",
-                peak / GIB,
-                total / GIB,
-                stranded / GIB,
-                it.name
-            );
-            let sms = facts.atlas.device(place).and_then(|it| it.multiprocessors).zip(it.sms);
-            let sms = sms.map_or_else(String::new, |(own, fewer)| {
-                format!(", if {fewer} SMs instead of {own} do")
-            });
-            let finding = AuditFinding::warning(about, title).because(said).because(why);
-            answer.add(finding.remedy(format!(
-                "move it to {} ({} MiB){sms}: drain the instance, then `nvidia-smi mig -dci`, `-dgi`, `-cgi {} -C`; `cotenant recommend` plans the whole layout",
-                it.name, it.mib, it.name
-            )));
+    let finding = if peak + reserve > total {
+        too_small(facts, place, (who, peak, total), better)
+    } else if let Some(it) =
+        better.filter(|it| (it.mib as f64) < total && stranded >= facts.policy.stranded_mib)
+    {
+        too_large(facts, place, (who, peak, total), &it)
+    } else {
+        let fine = format!("{who} holds up to {peak:.0} MiB of the {total:.0} MiB of {label}");
+        answer.add_fine(fine);
+        return;
+    };
+    answer.add(finding.because(said).because(why));
+}
+
+fn too_small(
+    facts: &Facts<'_>,
+    place: &Place,
+    (who, peak, total): (&str, f64, f64),
+    better: Option<Profile>,
+) -> AuditFinding {
+    let (label, about) = (facts.atlas.label(place), facts.atlas.about(place));
+    let held = format!("{who} holds up to {peak:.0} MiB");
+    let finding = match peak > total {
+        true => {
+            let title = format!("{held}, more than the {total:.0} MiB of {label}");
+            AuditFinding::problem(about, title)
         }
-        None => answer
-            .add_fine(format!("{who} holds up to {peak:.0} MiB of the {total:.0} MiB of {label}")),
-    }
+        false => {
+            let title = format!("{held}, which leaves {:.0} MiB of {label} free", total - peak);
+            AuditFinding::warning(about, title)
+        }
+    };
+    let remedy = better.map_or_else(
+        || "no profile of this board holds it: give it a whole GPU".to_owned(),
+        |it| {
+            let resource = it.name.replace('+', ".");
+            format!("move it to {} ({} MiB): `nvidia.com/mig-{resource}: 1`", it.name, it.mib)
+        },
+    );
+    finding.remedy(remedy)
+}
+
+fn too_large(
+    facts: &Facts<'_>,
+    place: &Place,
+    (who, peak, total): (&str, f64, f64),
+    it: &Profile,
+) -> AuditFinding {
+    let title = format!(
+        "{who} holds up to {:.1} GiB of the {:.1} GiB of {}: {:.1} GiB are stranded, and {} would do",
+        peak / GIB,
+        total / GIB,
+        facts.atlas.label(place),
+        (total - peak) / GIB,
+        it.name
+    );
+    let sms = facts.atlas.device(place).and_then(|it| it.multiprocessors).zip(it.sms);
+    let sms = sms
+        .map_or_else(String::new, |(own, fewer)| format!(", if {fewer} SMs instead of {own} do"));
+    AuditFinding::warning(facts.atlas.about(place), title).remedy(format!(
+        "move it to {} ({} MiB){sms}: drain the instance, then `nvidia-smi mig -dci`, `-dgi`, `-cgi {} -C`; `cotenant recommend` plans the whole layout",
+        it.name, it.mib, it.name
+    ))
 }
 
 /// A profile of a board.

@@ -6,6 +6,7 @@ use crate::cluster::resource::ResourceName;
 use crate::domain::time::TimeSpan;
 use crate::recommender::audit::measured::Recorded;
 use crate::recommender::audit::place::{Atlas, Place};
+use crate::recommender::manifest::words::shell_word;
 use crate::recommender::tenant_policy::{TenantPolicies, TenantPolicy};
 use std::collections::BTreeSet;
 
@@ -48,6 +49,20 @@ impl Resident<'_> {
 /// A name from outside in backticks, of which it may hold none itself.
 pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "'"))
+}
+
+/// A name from outside as a word of a command that a person may copy: quoted where a shell would need it.
+pub(super) fn word(name: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "._-/:".contains(it);
+    match !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain) {
+        true => name.to_owned(),
+        false => shell_word(name),
+    }
+}
+
+/// The command that lets a pod be placed again.
+pub(super) fn deletion(namespace: &str, pod: &str) -> String {
+    format!("`kubectl delete pod -n {} {}`", word(namespace), word(pod))
 }
 
 /// Names in backticks as a list in words.

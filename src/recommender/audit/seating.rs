@@ -43,7 +43,7 @@ pub(super) fn seats(facts: &Facts<'_>) -> Vec<Seat> {
             places.push(place);
         }
     }
-    places.sort();
+    places.sort_by_key(|it| (facts.atlas.gpu_of(it).unwrap_or(usize::MAX), it.clone()));
     places.into_iter().map(|it| seat(facts, &it)).collect()
 }
 

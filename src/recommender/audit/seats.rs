@@ -7,7 +7,7 @@ use crate::recommender::audit::facts::Facts;
 use crate::recommender::audit::finding::{About, AboutKind, Answer, AuditFinding};
 use crate::recommender::audit::measured::is_named;
 use crate::recommender::audit::place::Place;
-use crate::recommender::audit::residents::{is_of, listed, quoted};
+use crate::recommender::audit::residents::{deletion, is_of, listed, quoted};
 use crate::recommender::audit::trust::SEATS;
 use std::collections::BTreeMap;
 
@@ -73,61 +73,58 @@ fn processes(facts: &Facts<'_>, answer: &mut Answer) {
 /// Whether a device is what its resource says, and is there at all.
 fn device(facts: &Facts<'_>, given: &Assignment, answer: &mut Answer) {
     let name = format!("{}/{}", given.namespace, given.pod);
+    let who = quoted(&name);
     let about = About::new(AboutKind::Tenant, name.clone());
-    let evidence = |id: &str| {
-        format!("{}: {} was given {id} as {}", given.origin, quoted(&name), given.resource)
-    };
+    let again = deletion(&given.namespace, &given.pod);
+    let evidence =
+        |id: &str| format!("{}: {who} was given {id} as {}", given.origin, given.resource);
     match facts.atlas.of_assignment(given) {
-        Some(Place::Unlisted(id)) => {
-            let is_listed = facts.words.mig_devices.iter().any(|it| it.uuid.is_some());
-            let is_gpu_listed = facts.words.gpus.iter().any(|it| it.gpu.uuid.is_some());
-            let is_mig = matches!(given.device, DeviceId::Mig(_) | DeviceId::MigInstances(..));
-            if (is_mig && is_listed) || (!is_mig && is_gpu_listed) {
-                let title =
-                    format!("{} holds a device that does not exist any more", quoted(&name));
-                let finding = AuditFinding::problem(about, title)
-                    .because(evidence(&id))
-                    .because("no GPU or MIG device of the node has this id");
-                answer.add(finding.remedy(format!("the layout was changed below it: `kubectl delete pod -n {} {}`, and drain before the next change", given.namespace, given.pod)));
-            } else {
-                let title = format!("the device of {} is in no file", quoted(&name));
-                answer.add(
-                    AuditFinding::unseen(title, "add `nvidia-smi -L`, which names every device")
-                        .because(evidence(&id)),
-                );
-            }
+        Some(Place::Unlisted(id)) if is_gone(facts, given) => {
+            let title = format!("{who} holds a device that does not exist any more");
+            let finding = AuditFinding::problem(about, title)
+                .because(evidence(&id))
+                .because("no GPU or MIG device of the node has this id");
+            answer.add(finding.remedy(format!(
+                "the layout was changed below it: {again}, and drain before the next change"
+            )));
         }
-        Some(Place::Gpu(gpu)) => {
-            if facts.atlas.is_mig(gpu) == Some(true) && facts.atlas.devices(gpu).next().is_some() {
-                let label = facts.atlas.key(gpu).to_string();
-                let title = format!(
-                    "{} was given the whole of {label}, which is cut into instances",
-                    quoted(&name)
-                );
-                let finding = AuditFinding::problem(about, title).because(evidence(&label));
-                answer.add(finding.remedy("the plugin does not know about MIG: set `migStrategy: mixed`, restart it, and delete the pod"));
-            }
+        Some(Place::Unlisted(id)) => {
+            let title = format!("the device of {who} is in no file");
+            let unseen =
+                AuditFinding::unseen(title, "add `nvidia-smi -L`, which names every device");
+            answer.add(unseen.because(evidence(&id)));
+        }
+        Some(Place::Gpu(gpu)) if facts.atlas.devices(gpu).next().is_some() => {
+            let label = facts.atlas.key(gpu).to_string();
+            let title =
+                format!("{who} was given the whole of {label}, which is cut into instances");
+            let finding = AuditFinding::problem(about, title).because(evidence(&label));
+            answer.add(finding.remedy(format!(
+                "the plugin does not know about MIG: set `migStrategy: mixed`, restart it, and {again}"
+            )));
         }
         Some(place @ Place::Instance(..)) => {
-            let Some(wanted) = ResourceName::parse(&given.resource).and_then(|it| it.profile)
-            else {
-                return;
-            };
-            let Some(found) = facts.atlas.device(&place).and_then(|it| facts.atlas.profile_of(it))
-            else {
-                return;
-            };
+            let wanted = ResourceName::parse(&given.resource).and_then(|it| it.profile);
+            let found = facts.atlas.device(&place).and_then(|it| facts.atlas.profile_of(it));
+            let Some((wanted, found)) = wanted.zip(found) else { return };
             if !found.eq_ignore_ascii_case(&wanted) {
                 let label = facts.atlas.label(&place);
-                let title = format!("{} asked for {wanted} and sits on {label}", quoted(&name));
+                let title = format!("{who} asked for {wanted} and sits on {label}");
                 let finding = AuditFinding::problem(about, title).because(evidence(&label));
-                answer.add(finding.remedy(format!(
-                    "restart the device plugin, then `kubectl delete pod -n {} {}`",
-                    given.namespace, given.pod
-                )));
+                answer.add(finding.remedy(format!("restart the device plugin, then {again}")));
             }
         }
-        None => {}
+        Some(Place::Gpu(_)) | None => {}
+    }
+}
+
+/// Whether the files list ids of such devices, and this one is not among them.
+fn is_gone(facts: &Facts<'_>, given: &Assignment) -> bool {
+    match given.device {
+        DeviceId::Mig(_) | DeviceId::MigInstances(..) => {
+            facts.words.mig_devices.iter().any(|it| it.uuid.is_some())
+        }
+        _ => facts.words.gpus.iter().any(|it| it.gpu.uuid.is_some()),
     }
 }
 
@@ -145,12 +142,13 @@ fn crowded(facts: &Facts<'_>, answer: &mut Answer) {
         };
         let mut names: Vec<String> =
             given.iter().map(|it| format!("{}/{}", it.namespace, it.pod)).collect();
+        names.sort();
         names.dedup();
         // A compute instance is a device of its own, although it shares the memory of its neighbours.
         let mut devices: Vec<&DeviceId> = given.iter().map(|it| &it.device).collect();
         devices.sort();
         devices.dedup();
-        if names.len() > 1 && devices.len() == 1 && !given.iter().all(|it| is_replica(&it)) {
+        if names.len() > 1 && devices.len() == 1 && !given.iter().all(is_replica) {
             let label = facts.atlas.label(&place);
             let title = format!(
                 "{} sit on {label} at once, which is not offered as shared",
@@ -186,8 +184,8 @@ fn counted(facts: &Facts<'_>, answer: &mut Answer) {
                         .because(format!("{}: the pod runs and asks for {asked}", pod.origin))
                         .because(format!("the kubelet's pod resources list {given} for it"));
                 answer.add(finding.remedy(format!(
-                    "save both files at one moment; if it stays so, `kubectl delete pod -n {} {}`",
-                    pod.namespace, pod.name
+                    "save both files at one moment; if it stays so, {}",
+                    deletion(&pod.namespace, &pod.name)
                 )));
             }
         }

@@ -158,7 +158,8 @@ fn sums(facts: &Facts<'_>, answer: &mut Answer) {
         let Some((total, said)) = facts.atlas.memory(place) else { continue };
         let asked = |it: &&Resident<'_>| {
             let pod = it.pod?;
-            pod.gpu_memory_mib.map(|it| it as f64).or(Some(pod.gpu_fraction? * total as f64))
+            let of_fraction = pod.gpu_fraction.map(|it| it * total as f64);
+            pod.gpu_memory_mib.map(|it| it as f64).or(of_fraction)
         };
         let sum: f64 = residents.iter().filter_map(asked).sum();
         let reserved =
