@@ -209,10 +209,10 @@ fn the_real_mig_capture_shows_which_process_sits_on_which_instance() {
     assert_eq!(
         taken,
         [
-            ("GPU 0 instance 2", vec![21180, 21181, 21198]),
-            ("GPU 0 instance 3", vec![]),
-            ("GPU 0 instance 9", vec![]),
-            ("GPU 0 instance 10", vec![]),
+            ("GPU 0 instance 2 (3g.40gb)", vec![21180, 21181, 21198]),
+            ("GPU 0 instance 3 (2g.20gb)", vec![]),
+            ("GPU 0 instance 9 (1g.10gb)", vec![]),
+            ("GPU 0 instance 10 (1g.10gb)", vec![]),
         ]
     );
     let memory: Vec<Option<u64>> = seats.iter().map(|it| it["memory_total_mib"].as_u64()).collect();

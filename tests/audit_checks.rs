@@ -7,9 +7,11 @@ use cotenant::analysis::{Question, compute};
 use cotenant::cluster::facts::NodeWords;
 use cotenant::cluster::read;
 use cotenant::domain::collector::Collector;
-use cotenant::domain::ident::GpuId;
+use cotenant::domain::ident::{GpuId, Subject};
+use cotenant::domain::metric::Metric;
 use cotenant::domain::outline::Outline;
 use cotenant::domain::recording::Recording;
+use cotenant::domain::series::Series;
 use cotenant::recommender::audit::{
     Audit, AuditFinding, AuditInput, CHECKS, CheckState, Severity, audit,
 };
@@ -395,6 +397,37 @@ fn what_is_configured_and_has_no_effect_is_found() {
         "shares by `none`, and its configuration says `time-slicing`",
     );
     expect_only(&audit, &[check]);
+}
+
+#[test]
+fn a_host_without_kubernetes_is_checked_by_what_was_recorded() {
+    let recording = held(&[("alice", None, 9_000.0), ("bob", None, 7_000.0)]);
+    let mut scene = Scene::of("clean").only(&["smi-list.txt", "smi-query.txt"]).recorded(recording);
+    let tenant = |name: &str| {
+        format!("[[tenant]]\nname = \"{name}\"\ntrust_domain = \"{name}\"\nmay_stall = true\n")
+    };
+    scene.files.insert("policy.toml".to_owned(), tenant("alice") + &tenant("bob"));
+    let audit = scene.audit();
+    let found = expect(&audit, "mechanism-fits-trust", Severity::Problem, "share GPU 1 in turns");
+    assert!(found.evidence[0].starts_with("recording: `alice` was on GPU 1"), "{found:?}");
+    expect_only(&audit, &["mechanism-fits-trust"]);
+}
+
+#[test]
+fn recorded_tenants_that_never_met_share_nothing() {
+    let mut recording = held(&[("alice", None, 9_000.0), ("bob", None, 7_000.0)]);
+    for (subject, trace) in &mut recording.traces {
+        let Subject::Process { process, .. } = subject else { continue };
+        let series = trace.series.get_mut(&Metric::FramebufferUsed).expect("memory");
+        let half = series.len() / 2;
+        let kept = if process.pid == 7000 { 0..half } else { half + 10..series.len() };
+        let (times, values) = (&series.times()[kept.clone()], &series.values()[kept]);
+        *series = Series::new(times.to_vec().into(), values.to_vec()).expect("a series");
+    }
+    let mut scene = Scene::of("clean").only(&["smi-list.txt", "smi-query.txt"]).recorded(recording);
+    let text = "[[tenant]]\nname = \"alice\"\ntrust_domain = \"a\"\n[[tenant]]\nname = \"bob\"\ntrust_domain = \"b\"\n";
+    scene.files.insert("policy.toml".to_owned(), text.to_owned());
+    expect_only(&scene.audit(), &[]);
 }
 
 #[test]

@@ -59,10 +59,10 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Residents by place.
+    /// Tenants by place.
     pub(super) fn seats(&self) -> BTreeMap<&Place, Vec<&Resident<'a>>> {
         let mut seats: BTreeMap<&Place, Vec<&Resident<'a>>> = BTreeMap::new();
-        for it in &self.residents {
+        for it in self.residents.iter().filter(|it| !it.is_driver) {
             if let Some(place) = &it.place {
                 seats.entry(place).or_default().push(it);
             }
@@ -87,7 +87,8 @@ impl<'a> Facts<'a> {
         let pod = resident.pod.map(|it| it.name.as_str());
         let names: Vec<&str> = pod.into_iter().chain([resident.label.as_str()]).collect();
         self.measured.peak(&names, place).or_else(|| {
-            let alone = self.residents.iter().filter(|it| it.place.as_ref() == Some(place));
+            let here = |it: &&Resident<'_>| it.place.as_ref() == Some(place) && !it.is_driver;
+            let alone = self.residents.iter().filter(here);
             let mut there = self.measured.at(place);
             match (alone.count(), there.next(), there.next()) {
                 (1, Some(only), None) => Some(only),

@@ -209,9 +209,13 @@ impl World<'_> {
             _ => false,
         };
         let mine = self.findings?.subjects().filter(is_of);
-        let spans: Option<Vec<TimeSpan>> =
-            mine.map(|it| Some(it.whole()?.profile.as_ref()?.span)).collect();
-        spans?.into_iter().reduce(TimeSpan::hull)
+        let bins = mine.flat_map(|it| &it.timelines).flat_map(|it| {
+            let length_us = (it.bin_s * 1e6) as i64;
+            it.bins
+                .iter()
+                .filter_map(move |bin| TimeSpan::new(bin.at, bin.at.plus_micros(length_us)))
+        });
+        bins.reduce(TimeSpan::hull)
     }
 
     fn tell(&self, findings: &Findings, measured: &mut Measured) {

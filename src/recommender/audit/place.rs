@@ -3,7 +3,7 @@
 use crate::cluster::facts::{GpuFacts, GpuKey, GpuProcess, MigDevice, NodeWords};
 use crate::cluster::kube::facts::Assignment;
 use crate::cluster::resource::DeviceId;
-use crate::domain::mig_geometry::{MigBoard, by_pci_device_id, by_product_name};
+use crate::domain::mig_geometry::{MigBoard, MigProfile, by_pci_device_id, by_product_name};
 use crate::recommender::audit::finding::{About, AboutKind};
 
 /// Bytes of a MiB.
@@ -176,23 +176,37 @@ impl<'a> Atlas<'a> {
         of_instance.or(of_device)
     }
 
+    /// The same, else the plain profile of the board that has just this memory and these processors.
+    ///
+    /// Profiles with media extensions look alike, so it is good for people and not for comparisons.
+    pub(super) fn likely_profile(&self, gpu: usize, device: &'a MigDevice) -> Option<&'a str> {
+        self.profile_of(device).or_else(|| {
+            let (memory, sms) = (device.memory_total_mib?, device.multiprocessors?);
+            let is_it = |it: &&MigProfile| {
+                it.is_plain() && it.memory_mib == Some(memory) && it.sm_count == Some(sms)
+            };
+            let mut all = self.board(gpu)?.profiles.iter().filter(is_it);
+            all.next().filter(|_| all.next().is_none()).map(|it| it.name.as_ref())
+        })
+    }
+
     /// Name of a place for people.
     pub(super) fn label(&self, place: &Place) -> String {
         match place {
             Place::Gpu(gpu) => self.key(*gpu).to_string(),
             Place::Unlisted(id) => format!("device {id}"),
-            Place::Instance(gpu, device) => {
-                let gpu = self.key(*gpu);
+            Place::Instance(number, device) => {
+                let gpu = self.key(*number);
                 let Some(device) = self.words.mig_devices.get(*device) else {
                     return gpu.to_string();
                 };
-                let number = match (device.gpu_instance, device.index) {
+                let instance = match (device.gpu_instance, device.index) {
                     (Some(it), _) => format!("instance {it}"),
                     (None, Some(it)) => format!("MIG device {it}"),
                     (None, None) => "a MIG device".to_owned(),
                 };
-                let profile = self.profile_of(device).map(|it| format!(" ({it})"));
-                format!("{gpu} {number}{}", profile.unwrap_or_default())
+                let profile = self.likely_profile(*number, device).map(|it| format!(" ({it})"));
+                format!("{gpu} {instance}{}", profile.unwrap_or_default())
             }
         }
     }

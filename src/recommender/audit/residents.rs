@@ -10,6 +10,16 @@ use crate::recommender::manifest::words::shell_word;
 use crate::recommender::tenant_policy::{TenantPolicies, TenantPolicy};
 use std::collections::BTreeSet;
 
+/// Namespaces of the pods that drive GPUs: they see all of them because they have to, and are no tenants.
+pub(super) const DRIVERS: [&str; 6] = [
+    "gpu-operator",
+    "kai-resource-reservation",
+    "kube-system",
+    "nvidia-device-plugin",
+    "nvidia-dra-driver-gpu",
+    "nvidia-gpu-operator",
+];
+
 /// A pod, or a recorded tenant, at one place.
 #[derive(Debug, Clone)]
 pub(super) struct Resident<'a> {
@@ -17,6 +27,8 @@ pub(super) struct Resident<'a> {
     pub(super) label: String,
     /// Its namespace; `None` for a tenant that is no pod.
     pub(super) namespace: Option<String>,
+    /// Whether it drives GPUs instead of using them, as the pods that reserve a GPU for others do.
+    pub(super) is_driver: bool,
     /// What is known of its pod.
     pub(super) pod: Option<&'a PodFacts>,
     /// Where it sits; `None` if that cannot be told.
@@ -136,6 +148,7 @@ pub(super) fn residents<'a>(
         let said_of = [label.clone(), given.pod.clone(), format!("{label}/{}", given.container)];
         found.push(Resident {
             namespace: Some(given.namespace.clone()),
+            is_driver: DRIVERS.contains(&given.namespace.as_str()),
             pod: pods.iter().copied().find(|it| is_of(given, it)),
             resource: Some(given.resource.clone()).filter(|it| !it.is_empty()),
             said: tenants.of_any(&said_of.each_ref().map(String::as_str)),
@@ -145,11 +158,13 @@ pub(super) fn residents<'a>(
             place,
         });
     }
-    if words.assignments.is_empty() {
-        found.extend(pods.iter().filter_map(|it| asking(it, atlas, tenants)));
-    }
+    // A fraction is given by its scheduler, not by the kubelet.
+    let has_device = |it: &PodFacts| words.assignments.iter().any(|given| is_of(given, it));
+    let is_open =
+        |it: &&&PodFacts| words.assignments.is_empty() || (is_fraction(it) && !has_device(it));
+    found.extend(pods.iter().filter(is_open).filter_map(|it| asking(it, atlas, tenants)));
     let is_taken = |place: &Place, found: &[Resident<'_>]| {
-        found.iter().any(|it| it.place.as_ref() == Some(place))
+        found.iter().any(|it| it.place.as_ref() == Some(place) && !it.is_driver)
     };
     let of_recording: Vec<Resident<'a>> = recorded
         .iter()
@@ -157,6 +172,7 @@ pub(super) fn residents<'a>(
         .map(|it| Resident {
             label: it.tenant.clone(),
             namespace: None,
+            is_driver: false,
             pod: None,
             place: Some(it.place.clone()),
             resource: None,
@@ -180,9 +196,8 @@ fn asking<'a>(
     atlas: &Atlas<'a>,
     tenants: &TenantPolicies,
 ) -> Option<Resident<'a>> {
-    let is_fraction = pod.gpu_fraction.is_some() || pod.gpu_memory_mib.is_some();
     let resource = pod.resources().first().map(|it| (*it).to_owned());
-    if resource.is_none() && !is_fraction {
+    if resource.is_none() && !is_fraction(pod) {
         return None;
     }
     let name = resource.as_deref().and_then(ResourceName::parse);
@@ -209,6 +224,7 @@ fn asking<'a>(
     let evidence = format!("{}: {} asks for {asked}{where_}", pod.origin, quoted(&label));
     Some(Resident {
         namespace: Some(pod.namespace.clone()),
+        is_driver: DRIVERS.contains(&pod.namespace.as_str()),
         said: tenants.of_any(&[&label, &pod.name]),
         pod: Some(pod),
         span: None,
@@ -217,6 +233,11 @@ fn asking<'a>(
         resource,
         evidence,
     })
+}
+
+/// Whether a pod asks for a fraction of a GPU instead of a device.
+pub(super) fn is_fraction(pod: &PodFacts) -> bool {
+    pod.gpu_fraction.is_some() || pod.gpu_memory_mib.is_some()
 }
 
 /// The only pod at a place is also known by the name of the only tenant that was recorded there.

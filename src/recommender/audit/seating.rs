@@ -64,7 +64,7 @@ fn seat(facts: &Facts<'_>, place: &Place) -> Seat {
     };
     Seat {
         place: facts.atlas.label(place),
-        profile: device.and_then(|it| facts.atlas.profile_of(it)).map(str::to_owned),
+        profile: profile(facts, place).map(str::to_owned),
         memory_total_mib: facts.atlas.memory(place).map(|it| it.0),
         memory_used_mib: used,
         tenants,
@@ -76,4 +76,9 @@ fn seat(facts: &Facts<'_>, place: &Place) -> Seat {
             })
             .collect(),
     }
+}
+
+fn profile<'a>(facts: &Facts<'a>, place: &Place) -> Option<&'a str> {
+    let gpu = facts.atlas.gpu_of(place)?;
+    facts.atlas.likely_profile(gpu, facts.atlas.device(place)?)
 }

@@ -283,6 +283,19 @@ fn single(facts: &Facts<'_>, node: &NodeFacts, there: &BTreeMap<String, u64>, an
 }
 
 fn whole(facts: &Facts<'_>, node: &NodeFacts, answer: &mut Answer) {
+    let labelled = node.label("gpu.count").and_then(|it| it.parse::<usize>().ok());
+    if let Some(all) = labelled.filter(|it| *it > facts.atlas.len()) {
+        let title = format!(
+            "the files list {} of the {all} GPUs of node `{}`",
+            facts.atlas.len(),
+            node.name
+        );
+        answer.add(AuditFinding::unseen(
+            title,
+            "add `nvidia-smi -L` and `nvidia-smi -q`, each without `-i`",
+        ));
+        return;
+    }
     count(facts, node, facts.atlas.len() as u64, "GPUs", answer);
 }
 

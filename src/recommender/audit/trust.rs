@@ -4,7 +4,7 @@ use crate::recommender::audit::Check;
 use crate::recommender::audit::facts::Facts;
 use crate::recommender::audit::finding::{Answer, AuditFinding};
 use crate::recommender::audit::place::Place;
-use crate::recommender::audit::residents::{Resident, listed};
+use crate::recommender::audit::residents::{Resident, is_fraction, listed};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const CHECK: Check = Check {
@@ -112,7 +112,8 @@ fn unplaced(facts: &Facts<'_>, answer: &mut Answer) {
         .residents
         .iter()
         .filter(|it| {
-            it.place.is_none() && it.resource.as_deref().is_some_and(|it| it.ends_with(".shared"))
+            let is_shared = it.resource.as_deref().is_some_and(|it| it.ends_with(".shared"));
+            it.place.is_none() && (is_shared || it.pod.is_some_and(is_fraction))
         })
         .map(|it| it.label.as_str())
         .collect();

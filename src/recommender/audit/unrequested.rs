@@ -7,7 +7,7 @@ use crate::recommender::audit::Check;
 use crate::recommender::audit::facts::Facts;
 use crate::recommender::audit::finding::{About, AboutKind, Answer, AuditFinding};
 use crate::recommender::audit::place::Place;
-use crate::recommender::audit::residents::{is_of, quoted};
+use crate::recommender::audit::residents::{DRIVERS, is_fraction, is_of, quoted};
 use crate::recommender::audit::sharing::is_mps;
 use crate::recommender::audit::trust::SEATS;
 
@@ -19,15 +19,6 @@ pub(super) const CHECK: Check = Check {
     run,
 };
 
-/// Namespaces of the pods that drive GPUs, which see all of them because they have to.
-const DRIVERS: [&str; 6] = [
-    "gpu-operator",
-    "kube-system",
-    "nvidia-device-plugin",
-    "nvidia-dra-driver-gpu",
-    "nvidia-gpu-operator",
-    "kai-resource-reservation",
-];
 /// Memory that nobody visible holds, from which it is told, MiB: contexts and the driver take less.
 const HIDDEN_MIB: u64 = 1024;
 /// The same as a share of the memory.
@@ -114,6 +105,26 @@ fn container(facts: &Facts<'_>, pod: &PodFacts, it: &ContainerFacts, answer: &mu
         );
         let evidence = format!("{}: securityContext.privileged is true", pod.origin);
         answer.add(AuditFinding::warning(about(), title).because(evidence).remedy("take `privileged: true` out of the manifest, or keep it away from nodes with GPUs by a taint"));
+    } else {
+        runtime(pod, it, &shown, answer);
+    }
+}
+
+/// A container that the runtime of NVIDIA starts although it asks for no GPU.
+fn runtime(pod: &PodFacts, it: &ContainerFacts, shown: &str, answer: &mut Answer) {
+    let is_nvidia = pod.runtime_class.as_deref().is_some_and(|it| it.starts_with("nvidia"));
+    let asks = !pod.resources().is_empty() || is_fraction(pod);
+    let is_told = it.environment.contains_key("NVIDIA_VISIBLE_DEVICES");
+    if is_nvidia && !asks && !is_told && !it.is_init {
+        let title = format!(
+            "{shown} runs under NVIDIA's runtime and asks for nothing: an image that sets NVIDIA_VISIBLE_DEVICES sees every GPU"
+        );
+        let name = format!("{}/{}", pod.namespace, pod.name);
+        let finding = AuditFinding::note(About::new(AboutKind::Tenant, name), title)
+            .because(format!("{}: a runtimeClassName of NVIDIA, and no resource", pod.origin));
+        answer.add(finding.remedy(
+            "take `runtimeClassName` out of the manifest, or set `NVIDIA_VISIBLE_DEVICES=void`",
+        ));
     }
 }
 
