@@ -43,10 +43,13 @@ fn pending(gpu: &GpuFacts, answer: &mut Answer) {
     if now != then {
         let word = if then { "on" } else { "off" };
         let title = format!("MIG of {} goes {word} only with the next reset", gpu.gpu);
-        let finding =
-            AuditFinding::problem(About::new(AboutKind::Gpu, gpu.gpu.to_string()), title).because(
-                format!("{}: MIG mode is {}, pending {}", gpu.origin, shown(now), shown(then)),
-            );
+        let finding = AuditFinding::problem(About::new(AboutKind::Gpu, gpu.gpu.to_string()), title)
+            .because(format!(
+                "{}: MIG mode is {}, pending {}",
+                gpu.detailed_at(),
+                shown(now),
+                shown(then)
+            ));
         let index = gpu.gpu.index.map_or_else(|| "GPU".to_owned(), |it| it.to_string());
         answer.add(finding.remedy(format!("drain the GPU, stop what holds it (`fuser -v /dev/nvidia*`), then `nvidia-smi --gpu-reset -i {index}`")));
     }
@@ -175,7 +178,7 @@ fn lines(facts: &Facts<'_>, gpu: usize) -> Vec<String> {
         })
         .collect();
     match (lines.is_empty(), facts.atlas.facts(gpu)) {
-        (true, Some(it)) => vec![format!("{}: the GPU", it.origin)],
+        (true, Some(it)) => vec![format!("{}: the GPU", it.detailed_at())],
         _ => lines,
     }
 }
@@ -199,7 +202,7 @@ fn reboot(facts: &Facts<'_>, answer: &mut Answer) {
     match facts.node {
         Some(node) if node.mig_config().is_some() => {
             answer.add_fine(format!(
-                "mig-manager makes the layout of node `{}` again after a boot",
+                "the layout of node `{}` is made again after a boot, by mig-manager",
                 node.name
             ));
         }

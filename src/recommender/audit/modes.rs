@@ -120,7 +120,7 @@ fn one(facts: &Facts<'_>, config: &PluginConfig, is_in_force: bool, answer: &mut
 
 fn cut(facts: &Facts<'_>) -> Vec<String> {
     let on = facts.words.gpus.iter().filter(|it| it.is_mig_on == Some(true));
-    on.map(|it| format!("{}: MIG mode of {} is on", it.origin, it.gpu)).collect()
+    on.map(|it| format!("{}: MIG mode of {} is on", it.detailed_at(), it.gpu)).collect()
 }
 
 /// Sharing holds for all GPUs of a node: tenants that want a device for themselves get a replica.

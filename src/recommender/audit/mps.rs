@@ -50,7 +50,7 @@ fn one(facts: &Facts<'_>, place: &Place, answer: &mut Answer) {
         let found = facts.atlas.facts(*gpu);
         let index =
             found.and_then(|it| it.gpu.index).map_or_else(|| "GPU".to_owned(), |it| it.to_string());
-        match found.and_then(|it| Some((it.compute_mode?, &it.origin))) {
+        match found.and_then(|it| Some((it.compute_mode?, it.detailed_at()))) {
             Some((ComputeMode::ExclusiveProcess, _)) => {
                 answer.add_fine(format!("{label} takes one process, which is the MPS server"));
             }
@@ -95,8 +95,9 @@ fn past(facts: &Facts<'_>, place: &Place, answer: &mut Answer) {
     }
     let label = facts.atlas.label(place);
     let pids: Vec<String> = beside.iter().map(|it| it.pid.to_string()).collect();
+    let (word, verb) = if pids.len() == 1 { ("process", "runs") } else { ("processes", "run") };
     let title = format!(
-        "processes {} of {label} run beside the MPS server, and take turns with all of its clients",
+        "{word} {} of {label} {verb} beside the MPS server, in turns with all of its clients",
         pids.join(", ")
     );
     let finding = AuditFinding::warning(facts.atlas.about(place), title).because_of(

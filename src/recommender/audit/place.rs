@@ -227,13 +227,19 @@ impl<'a> Atlas<'a> {
             Place::Gpu(gpu) => {
                 let facts = self.facts(*gpu)?;
                 let total = facts.memory_total_mib?;
-                Some((total, format!("{}: {} has {total} MiB", facts.origin, self.key(*gpu))))
+                Some((
+                    total,
+                    format!("{}: {} has {total} MiB", facts.detailed_at(), self.key(*gpu)),
+                ))
             }
             Place::Instance(gpu, _) => {
                 let device = self.device(place)?;
                 if let Some(total) = device.memory_total_mib {
                     let label = self.label(place);
-                    return Some((total, format!("{}: {label} has {total} MiB", device.origin)));
+                    return Some((
+                        total,
+                        format!("{}: {label} has {total} MiB", device.detailed_at()),
+                    ));
                 }
                 let profile = self.profile_of(device)?;
                 let board = self.board(*gpu)?;

@@ -63,11 +63,11 @@ fn full_now(facts: &Facts<'_>, place: &Place, answer: &mut Answer) {
         Place::Gpu(gpu) => facts
             .atlas
             .facts(*gpu)
-            .and_then(|it| Some((it.memory_used_mib?, it.origin.to_string()))),
+            .and_then(|it| Some((it.memory_used_mib?, it.detailed_at().to_string()))),
         _ => facts
             .atlas
             .device(place)
-            .and_then(|it| Some((it.memory_used_mib?, it.origin.to_string()))),
+            .and_then(|it| Some((it.memory_used_mib?, it.detailed_at().to_string()))),
     };
     let Some(((used, origin), (total, said))) = used.zip(facts.atlas.memory(place)) else { return };
     let label = facts.atlas.label(place);

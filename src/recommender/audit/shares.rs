@@ -39,7 +39,7 @@ fn run(facts: &Facts<'_>) -> Answer {
     }
     sums(facts, &mut answer);
     if !open.is_empty() {
-        let title = format!("what {} hold at most was not recorded", listed(open));
+        let title = format!("the most that {} held was not recorded", listed(open));
         answer.add(AuditFinding::unseen(
             title,
             "record the node while its tenants work: `cotenant record -o node`",

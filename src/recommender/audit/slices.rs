@@ -58,7 +58,7 @@ fn instances(facts: &Facts<'_>, answer: &mut Answer) {
         if let (Some(described), false, false) = (described, has_devices, has_instances) {
             let title = format!("MIG is on and {label} is cut into nothing, so nobody can use it");
             let finding = AuditFinding::problem(About::new(AboutKind::Gpu, label), title).because(
-                format!("{}: MIG mode is on, and no MIG device is listed", described.origin),
+                format!("{}: MIG mode is on, and no MIG device is listed", described.detailed_at()),
             );
             answer.add(finding.remedy("make instances: `nvidia-smi mig -cgi PROFILE,… -C`, or switch MIG off: `nvidia-smi -mig 0`"));
             continue;
@@ -225,9 +225,7 @@ fn mixed(facts: &Facts<'_>, node: &NodeFacts, there: &BTreeMap<String, u64>, ans
         let about = About::new(AboutKind::Node, node.name.clone());
         let evidence = format!("{}: capacity of {resource} is {count}", node.origin);
         if is_right {
-            answer.add_fine(format!(
-                "{devices} instances of {profile} stand behind {count} of `{resource}`"
-            ));
+            answer.add_fine(format!("{devices} of {profile} stand behind {count} of `{resource}`"));
         } else if count == 0 && is_claimed {
             answer.add_fine(format!(
                 "{devices} instances of {profile} are left to dynamic resource allocation"

@@ -16,7 +16,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 /// How the files of who sits where are made.
-pub(super) const SEATS: &str = "add the kubelet's pod resources: `grpcurl -plaintext -unix /var/lib/kubelet/pod-resources/kubelet.sock v1.PodResourcesLister/List > pod-resources.json`, or a recording";
+pub(super) const SEATS: &str = "add the kubelet's pod resources: `grpcurl -plaintext -unix -proto api.proto /var/lib/kubelet/pod-resources/kubelet.sock v1.PodResourcesLister/List > pod-resources.json`, with `api.proto` of k8s.io/kubelet, or a recording";
 
 fn run(facts: &Facts<'_>) -> Answer {
     let placed = facts.residents.iter().filter(|it| it.place.is_some()).count();

@@ -203,7 +203,7 @@ fn hidden(facts: &Facts<'_>, answer: &mut Answer) {
             let finding =
                 AuditFinding::warning(About::new(AboutKind::Gpu, label), title).because(format!(
                     "{}: {used} MiB in use, {held} MiB held by {} listed processes",
-                    it.origin,
+                    it.detailed_at(),
                     mine().count()
                 ));
             answer.add(finding.remedy("look from the host as root: `sudo nvidia-smi`, `sudo fuser -v /dev/nvidia*`; what no process holds comes free with a reset or a reboot"));

@@ -1,6 +1,6 @@
 //! Findings as statements, and what could not be looked at.
 
-use crate::recommender::audit::{Audit, AuditFinding, Severity};
+use crate::recommender::audit::{Audit, AuditFinding, CheckState, Severity};
 use crate::report::block::{Block, Caveat, Mark, Statement};
 use crate::report::wording::{capitalised, count, name, sentence, stopped};
 use std::collections::BTreeMap;
@@ -49,7 +49,10 @@ pub(super) fn fine(audit: &Audit) -> Vec<Block> {
             Block::Statement(Statement {
                 mark: Mark::Fine,
                 tag: it.check.to_owned(),
-                text: it.question.to_owned(),
+                text: match it.state {
+                    CheckState::Found => "Besides what was found:".to_owned(),
+                    _ => it.question.to_owned(),
+                },
                 notes: shortened(&it.fine, MOST_FINE, "sentence")
                     .iter()
                     .map(|it| stopped(&capitalised(it)))

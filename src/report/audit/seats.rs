@@ -9,8 +9,14 @@ use crate::report::wording::{count, list, name};
 const MOST_NAMED: usize = 4;
 
 pub(super) fn table(seats: &[Seat]) -> Block {
-    let columns =
-        vec![words("Place"), words("Tenants"), words("Processes"), numbers("Used"), numbers("Of")];
+    let columns = vec![
+        words("Place"),
+        words("Profile"),
+        words("Tenants"),
+        words("Processes"),
+        numbers("Used"),
+        numbers("Of"),
+    ];
     let rows = seats.iter().map(row).collect();
     Block::Table(Table {
         caption: "GPUs and instances, with who is on them".to_owned(),
@@ -27,7 +33,11 @@ fn row(it: &Seat) -> Vec<Cell> {
         None => missing("no file says it"),
     };
     vec![
-        Cell::Name(name(&it.place)),
+        Cell::Name(name(place(it))),
+        match &it.profile {
+            Some(it) => Cell::Text(name(it)),
+            None => missing("a whole GPU, or in no file"),
+        },
         some(&tenants, "nobody is said to be there"),
         some(&processes, "no process is listed"),
         memory(it.memory_used_mib),
@@ -44,4 +54,10 @@ fn some(names: &[String], reason: &str) -> Cell {
             Cell::Text(format!("{} and {more}", many[..MOST_NAMED].join(", ")))
         }
     }
+}
+
+/// The place without the profile, which has a column of its own.
+fn place(it: &Seat) -> &str {
+    let profile = it.profile.as_deref().map(|it| format!(" ({it})"));
+    profile.and_then(|end| it.place.strip_suffix(&end)).unwrap_or(&it.place)
 }
