@@ -40,6 +40,14 @@ impl Scene {
         self
     }
 
+    /// The same with a text of a file changed everywhere; fails where it does not stand.
+    fn changed(mut self, file: &str, from: &str, to: &str) -> Self {
+        let text = self.files.get_mut(file).expect(file);
+        assert!(text.contains(from), "{file} holds no {from}");
+        *text = text.replace(from, to);
+        self
+    }
+
     fn recorded(mut self, recording: Recording) -> Self {
         let outline = recording.outline.clone();
         let load = |gpu: Option<&GpuId>| -> Result<Recording, std::convert::Infallible> {
@@ -227,6 +235,86 @@ fn capacity_that_differs_from_the_instances_is_a_problem_in_both_directions() {
     );
     expect(&audit, "slices-visible", Severity::Problem, "0 of 4 `nvidia.com/gpu.shared`");
     expect_only(&audit, &["slices-visible"]);
+}
+
+#[test]
+fn a_strategy_that_does_not_suit_the_layout_is_a_problem() {
+    let strategy = |word: &str| {
+        Scene::of("clean")
+            .changed("node.json", "\"mixed\"", &format!("\"{word}\""))
+            .changed("plugin.yaml", "mixed", word)
+            .audit()
+    };
+    expect(&strategy("none"), "slices-visible", Severity::Problem, "its instances have no names");
+    let part =
+        "is `single`, and its layout is not: 1g.10gb, 2g.20gb, 3g.40gb, and GPUs without MIG";
+    expect(&strategy("single"), "slices-visible", Severity::Problem, part);
+    let invalid =
+        Scene::of("clean").changed("node.json", "HBM3-SHARED", "HBM3-MIG-INVALID").audit();
+    expect(&invalid, "slices-visible", Severity::Problem, "so it offers nothing");
+    let other = Scene::of("clean").changed("plugin.yaml", "mixed", "single").audit();
+    let part = "MIG strategy `mixed`, and its configuration says `single`";
+    expect(&other, "config-in-effect", Severity::Warning, part);
+}
+
+#[test]
+fn files_that_list_a_part_of_the_gpus_do_not_make_capacity_wrong() {
+    let audit = Scene::of("mps-open")
+        .changed("node.json", "nvidia.com/gpu.count\": \"2\"", "nvidia.com/gpu.count\": \"8\"")
+        .audit();
+    assert!(of(&audit, "slices-visible").is_empty(), "{}", told(&audit));
+    assert!(told(&audit).contains("the files list 2 of the 8 GPUs"), "{}", told(&audit));
+}
+
+#[test]
+fn fractions_of_a_gpu_are_found_beside_the_pod_that_reserves_it() {
+    let fraction = |name: &str, namespace: &str| {
+        format!(
+            r#"{{"kind": "Pod", "metadata": {{"name": "{name}", "namespace": "{namespace}",
+            "annotations": {{"gpu-fraction": "0.6"}}}}, "spec": {{"nodeName": "node-a",
+            "containers": [{{"name": "main"}}]}}, "status": {{"phase": "Running"}}}}"#
+        )
+    };
+    let mut scene = Scene::of("clean").only(&["policy.toml"]);
+    let list = "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-0a0a0a0a-1111-2222-3333-444444444444)\n";
+    scene.files.insert("smi-list.txt".to_owned(), list.to_owned());
+    let query = files("mps-open")["smi-query.txt"].replace(
+        "Attached GPUs                                      : 2",
+        "Attached GPUs                                      : 1",
+    );
+    let query = query.split("\nGPU 00000000:43:00.0").next().expect("the first GPU").to_owned();
+    scene.files.insert("smi-query.txt".to_owned(), query);
+    let pods = [fraction("a", "dev"), fraction("b", "serving")].join(",");
+    let pods = format!(r#"{{"kind": "List", "items": [{pods}]}}"#);
+    scene.files.insert("pods.json".to_owned(), pods);
+    let given = r#"{"podResources": [{"name": "reservation-1", "namespace": "kai-resource-reservation",
+        "containers": [{"name": "main", "devices": [{"resourceName": "nvidia.com/gpu",
+        "deviceIds": ["GPU-0a0a0a0a-1111-2222-3333-444444444444"]}]}]}]}"#;
+    scene.files.insert("pod-resources.json".to_owned(), given.to_owned());
+    let audit = scene.audit();
+    let found = expect(&audit, "mechanism-fits-trust", Severity::Problem, "share GPU 0 in turns");
+    assert!(!found.title.contains("reservation-1"), "{found:?}");
+    expect(&audit, "within-share", Severity::Problem, "asked for 97871 MiB together");
+}
+
+#[test]
+fn a_pod_under_the_runtime_of_nvidia_that_asks_for_nothing_is_noted() {
+    let audit = Scene::of("clean")
+        .changed("pods.json", "\"uid\": \"web-frontend-0\"\n   },\n   \"spec\": {", "\"uid\": \"web-frontend-0\"\n   },\n   \"spec\": {\n    \"runtimeClassName\": \"nvidia\",")
+        .audit();
+    let found = expect(&audit, "unrequested-use", Severity::Note, "sees every GPU");
+    assert_eq!(found.about.name, "web/frontend-0");
+    expect_only(&audit, &["unrequested-use"]);
+}
+
+#[test]
+fn which_node_is_meant_is_told_by_the_pods_that_were_given_devices() {
+    let other = files("clean")["node.json"].replace("node-a", "node-b").replace("\"4\"", "\"9\"");
+    let mut scene = Scene::of("clean").recorded(usual());
+    scene.files.insert("other-node.json".to_owned(), other);
+    assert_eq!(scene.audit().findings, []);
+    let open = scene.without(&["pods.json", "pod-resources.json"]).audit();
+    assert!(told(&open).contains("the files describe 2 nodes"), "{}", told(&open));
 }
 
 #[test]

@@ -353,6 +353,15 @@ may_crash = true
     }
 
     #[test]
+    fn a_tenant_of_several_names_is_meant_by_any_of_them() {
+        let policies = TenantPolicies::from_toml(FILE).unwrap();
+        let chat = policies.of_any(&["serving/chat-eu", "chat-eu"]);
+        assert_eq!(chat.class, Some(Class::LatencySensitive));
+        assert_eq!(policies.of_any(&["serving/chat-eu"]).class, None);
+        assert_eq!(policies.of_any(&[]), policies.of("etl"));
+    }
+
+    #[test]
     fn a_misspelt_key_or_word_is_named_with_its_line_and_its_neighbour() {
         let wrong = |text: &str| TenantPolicies::from_toml(text).unwrap_err();
         let error = wrong("[[tenant]]\nname = \"a\"\ntrust_domian = \"x\"\n");
