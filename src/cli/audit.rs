@@ -12,7 +12,8 @@ use crate::cli::results::{Results, analyse, title_of};
 use crate::recommender::audit::{Audit, AuditInput, audit};
 use crate::recommender::policy::Policy;
 use crate::report::audit::{AuditView, report};
-use crate::report::render::{csv, html, json, text};
+use crate::report::render::csv::audit as lines;
+use crate::report::render::{html, json, text};
 use std::path::Path;
 
 pub(crate) fn run(arguments: &AuditArgs, command: &str) -> Result<u8, CliError> {
@@ -84,8 +85,9 @@ fn bytes(view: &AuditView<'_>, form: AuditForm) -> Result<Vec<u8>, CliError> {
         AuditForm::Html => html::page(&report(view)),
         AuditForm::Json => json::audit(view)
             .map_err(|it| CliError::failed("cannot write the result as JSON", &it))?,
-        AuditForm::Csv => csv::audit(view)
-            .map_err(|it| CliError::failed("cannot write the result as CSV", &it))?,
+        AuditForm::Csv => {
+            lines(view).map_err(|it| CliError::failed("cannot write the result as CSV", &it))?
+        }
     };
     Ok(text.into_bytes())
 }

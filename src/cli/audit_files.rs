@@ -22,9 +22,11 @@ pub(crate) fn node(paths: &[PathBuf]) -> Result<(NodeWords, Vec<NodeFile>), CliE
         }
         seen.push(place);
         let text = text(path)?;
-        words.merge(read(&shown(path), &text).map_err(refused)?);
+        let is_alone = paths.iter().filter(|it| shown(it) == shown(path)).count() == 1;
+        let name = if is_alone { shown(path) } else { path.display().to_string() };
+        words.merge(read(&name, &text).map_err(refused)?);
         let kind = recognise(&text).map_or("", |it| it.about());
-        files.push(NodeFile { name: shown(path), kind });
+        files.push(NodeFile { name, kind });
     }
     Ok((words, files))
 }
@@ -78,7 +80,7 @@ pub(crate) fn plan(given: &str) -> Result<MigPartedConfig, CliError> {
     })
 }
 
-/// How a file is called in evidence: without its folders.
+/// How a file is called in evidence: without its folders, unless two would be called alike.
 fn shown(path: &Path) -> String {
     path.file_name()
         .map_or_else(|| path.display().to_string(), |it| it.to_string_lossy().into_owned())

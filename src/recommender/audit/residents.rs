@@ -64,9 +64,15 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// A name from outside as a word of a command that a person may copy: quoted where a shell would need it.
+///
+/// A name that could hide something from that person is not repeated; `NAME` stands for it.
 pub(super) fn word(name: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "._-/:".contains(it);
-    match !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain) {
+    let is_visible = |it: char| it == ' ' || (it.is_ascii_graphic() && it != '`');
+    if name.is_empty() || name.starts_with('-') || !name.chars().all(is_visible) {
+        return "NAME".to_owned();
+    }
+    match name.chars().all(is_plain) {
         true => name.to_owned(),
         false => shell_word(name),
     }
