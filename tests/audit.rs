@@ -177,18 +177,16 @@ fn a_file_that_ends_early_is_audited_as_far_as_it_goes() {
 #[test]
 fn hostile_names_stay_harmless() {
     let (bench, names) = scene("wrong-seats");
-    let shut = |it: &str| files("wrong-seats")["pods.json"].replace("rank-0", it);
-    bench.file("pods.json", shut("x; rm -rf ~"));
-    let given = files("wrong-seats")["pod-resources.json"].replace("rank-0", "x; rm -rf ~");
-    bench.file("pod-resources.json", given);
+    let call = |name: &str| {
+        for file in ["pods.json", "pod-resources.json"] {
+            bench.file(file, files("wrong-seats")[file].replace("rank-0", name));
+        }
+    };
+    call("x; rm -rf ~");
     let json = document(&audit(&bench, &names, &["-o", "json"]));
     let text = json["findings"].to_string();
     assert!(text.contains("kubectl delete pod -n serving 'x; rm -rf ~'"), "{text}");
-    let hostile = "x; rm -rf ~\\u001b[2J` <b>=1";
-    for file in ["pods.json", "pod-resources.json"] {
-        let text = files("wrong-seats")[file].replace("rank-0", hostile);
-        bench.file(file, text);
-    }
+    call("x; rm -rf ~\\u001b[2J` <b>=1");
     for form in ["table", "html", "csv"] {
         let shown = audit(&bench, &names, &["-o", form]).stdout();
         assert!(!shown.contains('\u{1b}') && shown.contains("rm -rf"), "{form}: {shown}");
