@@ -4,6 +4,8 @@
 
 mod analyze;
 mod args;
+mod audit;
+mod audit_args;
 mod command_line;
 mod demo;
 mod diagnose;
@@ -16,6 +18,7 @@ mod export;
 mod import;
 mod input;
 mod moment;
+mod node_files;
 mod one_host;
 mod output;
 mod overwrite;
@@ -79,6 +82,7 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Diagnose(it) => diagnose::run(&it, &command),
         Command::Whatif(it) => whatif::run(&it, &command),
         Command::Recommend(it) => recommend::run(&it, &command),
+        Command::Audit(it) => audit::run(&it, &command),
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),
         Command::Export(it) => export::run(&it),

@@ -3,20 +3,19 @@
 use crate::cli::diagnose_forms::deliver;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::input::open;
+use crate::cli::node_files::{node, policy};
 use crate::cli::output;
 use crate::cli::overwrite::Protected;
 use crate::cli::progress::during;
 use crate::cli::recommend_args::{Alarm, RecommendArgs, RecommendForm};
 use crate::cli::recommend_seen::tenants;
-use crate::cli::results::{analyse, policy_text, question, title_of};
-use crate::cluster;
+use crate::cli::results::{analyse, question, title_of};
 use crate::cluster::facts::NodeWords;
 use crate::colocation::whatif::Options;
 use crate::domain::outline::Outline;
 use crate::recommender::configuration::{Configuration, Decided, configuration};
 use crate::recommender::decide::decide;
 use crate::recommender::mechanism::DisruptionLevel;
-use crate::recommender::policy::Policy;
 use crate::recommender::seen::{Scenery, situations};
 use crate::recommender::situation::{Limits, Situation};
 use crate::recommender::tenant_policy::TenantPolicies;
@@ -31,8 +30,8 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(arguments: &RecommendArgs, command: &str) -> Result<u8, CliError> {
     let form = form(arguments);
     check_places(arguments)?;
-    let (policy, said) = policies(arguments)?;
-    let words = node_words(&arguments.node)?;
+    let (policy, said) = policy(arguments.question.policy.as_deref())?;
+    let words = words(&arguments.node)?;
     let input = open(&arguments.question.inputs, &arguments.question.foreign)?;
     let asked = question(&arguments.question, input.recording.outline())?;
     let results = analyse(&input.recording, &asked, policy)?;
@@ -95,37 +94,16 @@ fn check_places(arguments: &RecommendArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Thresholds, and what owners say, of one file.
-fn policies(arguments: &RecommendArgs) -> Result<(Policy, TenantPolicies), CliError> {
-    let Some(path) = arguments.question.policy.as_deref() else {
-        return Ok((Policy::default(), TenantPolicies::default()));
-    };
-    let text = policy_text(path)?;
-    let wrong = |message: String, remedy: &str| {
-        CliError::usage(format!("{}: {message}", path.display()), remedy)
-    };
-    let policy = Policy::from_toml(&text).map_err(|it| wrong(it.to_string(), it.remedy()))?;
-    let said = TenantPolicies::from_toml(&text).map_err(|it| wrong(it.to_string(), it.remedy()))?;
-    Ok((policy, said))
-}
-
 /// What the files of the node say together; `None` without files.
-fn node_words(files: &[PathBuf]) -> Result<Option<NodeWords>, CliError> {
-    let mut words: Option<NodeWords> = None;
-    for path in files {
-        let text = std::fs::read(path).map_err(|it| CliError::file(path, "reading", &it))?;
-        let name = path.display().to_string();
-        let found = cluster::read(&name, &String::from_utf8_lossy(&text))
-            .map_err(|it| CliError::usage(it.to_string(), it.remedy()))?;
-        for remark in &found.remarks {
-            output::warning(&remark.to_string());
-        }
-        match &mut words {
-            Some(words) => words.merge(found),
-            None => words = Some(found),
-        }
+fn words(files: &[PathBuf]) -> Result<Option<NodeWords>, CliError> {
+    if files.is_empty() {
+        return Ok(None);
     }
-    Ok(words)
+    let (words, _) = node(files)?;
+    for remark in &words.remarks {
+        output::warning(&remark.to_string());
+    }
+    Ok(Some(words))
 }
 
 /// Takes over what the node says about each device; warns when it is about none of them.

@@ -14,8 +14,8 @@ pub(crate) struct RecommendArgs {
     /// File to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// What the node says of itself: nvidia-smi -q, mig -lgi, mig -lgip, mig -lgipp; may be repeated
-    #[arg(long, value_name = "FILE")]
+    /// What the node says of itself: nvidia-smi -q, mig -lgi, mig -lgip, mig -lgipp; several files, may be repeated
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) node: Vec<PathBuf>,
     /// Folder for the files to apply: scripts and YAML
     #[arg(long, value_name = "FOLDER")]

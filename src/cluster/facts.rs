@@ -104,6 +104,8 @@ pub struct GpuFacts {
     pub memory_used_mib: Option<u64>,
     /// Where it was read first.
     pub origin: Origin,
+    /// Where modes and memory were read, if not there.
+    pub details: Option<Origin>,
 }
 
 /// Where an instance lies: memory slices `start .. start + size`.
@@ -155,6 +157,8 @@ pub struct MigDevice {
     pub multiprocessors: Option<u32>,
     /// Where it was read first.
     pub origin: Origin,
+    /// Where memory and multiprocessors were read, if not there.
+    pub details: Option<Origin>,
 }
 
 /// A process on a GPU, and on which instance.

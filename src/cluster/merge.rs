@@ -87,7 +87,17 @@ impl GpuFacts {
             memory_reserved_mib: None,
             memory_used_mib: None,
             origin,
+            details: None,
         }
+    }
+
+    /// The place that says its modes and memory.
+    pub fn detailed_at(&self) -> &Origin {
+        self.details.as_ref().unwrap_or(&self.origin)
+    }
+
+    fn has_details(&self) -> bool {
+        self.is_mig_on.is_some() || self.compute_mode.is_some() || self.memory_total_mib.is_some()
     }
 }
 
@@ -105,7 +115,17 @@ impl MigDevice {
             memory_used_mib: None,
             multiprocessors: None,
             origin,
+            details: None,
         }
+    }
+
+    /// The place that says its memory and multiprocessors.
+    pub fn detailed_at(&self) -> &Origin {
+        self.details.as_ref().unwrap_or(&self.origin)
+    }
+
+    fn has_details(&self) -> bool {
+        self.memory_total_mib.is_some() || self.multiprocessors.is_some()
     }
 
     /// Whether both are one device of one GPU: by UUID, by instances, or by index.
@@ -252,6 +272,9 @@ impl NodeWords {
             self.gpus.push(other);
             return;
         };
+        if !known.has_details() && other.has_details() {
+            known.details = Some(other.detailed_at().clone());
+        }
         known.gpu.learn(&other.gpu);
         learn(&mut known.pci_device_id, &other.pci_device_id);
         learn(&mut known.memory_total_mib, &other.memory_total_mib);
@@ -301,6 +324,9 @@ impl NodeWords {
             return;
         };
         let known = &mut self.mig_devices[at];
+        if !known.has_details() && other.has_details() {
+            known.details = Some(other.detailed_at().clone());
+        }
         known.gpu.learn(&other.gpu);
         learn(&mut known.memory_total_mib, &other.memory_total_mib);
         learn(&mut known.memory_used_mib, &other.memory_used_mib);

@@ -3,6 +3,7 @@
 //! Floor 3.
 
 mod apart;
+pub mod audit;
 mod confidence;
 pub mod configuration;
 pub mod decide;

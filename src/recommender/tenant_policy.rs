@@ -231,7 +231,13 @@ impl TenantPolicies {
 
     /// What is said about a tenant: the default, then every entry that matches, in the order of the file.
     pub fn of(&self, tenant: &str) -> TenantPolicy {
-        let matching = self.entries.iter().filter(|it| glob::matches(&it.0, tenant));
+        self.of_any(&[tenant])
+    }
+
+    /// The same for a tenant that goes by several names: an entry holds if it matches any of them.
+    pub fn of_any(&self, names: &[&str]) -> TenantPolicy {
+        let is_meant = |pattern: &str| names.iter().any(|it| glob::matches(pattern, it));
+        let matching = self.entries.iter().filter(|it| is_meant(&it.0));
         matching.fold(self.default.clone(), |so_far, it| so_far.overridden_by(&it.1))
     }
 
@@ -344,6 +350,15 @@ may_crash = true
         assert_eq!(canary.latency, chat.latency, "what the later entry leaves out stays");
         assert_eq!(policies.of("etl").class, None);
         assert_eq!(policies.unused(&["chat-eu"]), ["chat-canary"]);
+    }
+
+    #[test]
+    fn a_tenant_of_several_names_is_meant_by_any_of_them() {
+        let policies = TenantPolicies::from_toml(FILE).unwrap();
+        let chat = policies.of_any(&["serving/chat-eu", "chat-eu"]);
+        assert_eq!(chat.class, Some(Class::LatencySensitive));
+        assert_eq!(policies.of_any(&["serving/chat-eu"]).class, None);
+        assert_eq!(policies.of_any(&[]), policies.of("etl"));
     }
 
     #[test]
