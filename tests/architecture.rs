@@ -164,6 +164,10 @@ const EXAMPLE_PATHS: &[(&str, &str)] = &[
     ("src/import/testing.rs", "reads real captures where they lie at hand, and skips visibly"),
     ("tests/architecture.rs", "names the paths that it looks for"),
     ("tests/support/mod.rs", "reads real captures where they lie at hand, and skips visibly"),
+    (
+        "tests/verdicts_published.rs",
+        "reads published tables where they lie at hand, and skips visibly",
+    ),
     ("tests/imports.rs", "reads real captures where they lie at hand, and skips visibly"),
 ];
 

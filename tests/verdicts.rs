@@ -207,13 +207,20 @@ fn where_evidence_is_missing_the_cheapest_measurement_is_named_with_what_it_coul
 }
 
 #[test]
-fn one_that_has_to_leave_is_named_and_a_higher_priority_stays() {
+fn who_has_to_leave_is_named_and_whoever_has_priority_stays() {
     let found = verdict(
         "H100",
         "2 x api: batch, team a, steady 5 %, SMs 10 %, 5 GB; train: training, team a, 60 % in 2s, 30 GB",
     );
     let apart = found.apart.expect("one leaves");
     assert_eq!((apart.tenant.as_str(), apart.devices), ("train", 2), "{apart:?}");
+    let three = |first: &str, second: &str| {
+        let model = "batch, team a, must not crash, steady 10 %, SMs 20 %, 30 GB";
+        let tenants = format!("a: {model}, {first}; b: {model}, {second}; c: {model}, priority 7");
+        verdict("A100-80", &tenants).apart.expect("one leaves").tenant
+    };
+    assert_eq!(three("priority 5", "priority 1"), "b");
+    assert_eq!(three("priority 1", "priority 5"), "a");
 }
 
 #[test]

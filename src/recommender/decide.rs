@@ -137,6 +137,7 @@ impl Choice {
                     reasons,
                     predicted: it.tenants.clone(),
                     cost: it.cost,
+                    capacity: it.capacity.clone(),
                 }
             })
             .collect()
@@ -164,17 +165,11 @@ impl Choice {
         let allowed = pick(&settled).map(|it| settled[it].mechanism);
         let before = self.picked().map(|it| it.mechanism);
         let would_allow = allowed.filter(|it| Some(*it) != before);
-        let sentence = match would_allow {
-            Some(it) => format!(
-                "it would settle that {}, and could bring {}",
-                reason.sentence,
-                mechanism(it).title()
-            ),
-            None => format!(
-                "it would settle that {}; more has to be measured after it",
-                reason.sentence
-            ),
+        let then = match would_allow {
+            Some(it) => format!("a good result could bring {}", mechanism(it).title()),
+            None => "more has to be measured after it".to_owned(),
         };
+        let sentence = format!("open is this: {}; {then}", reason.sentence);
         Some(Settling { measurement: measurement.clone(), would_allow, sentence })
     }
 }

@@ -111,31 +111,7 @@ fn trials(situation: &Situation) -> Vec<Trial> {
             class: None,
         });
     }
-    for (class, word) in Class::ALL {
-        let of = |places: Vec<usize>| Trial {
-            key: "class",
-            answer: format!("class = \"{word}\""),
-            places,
-            give: classify,
-            class: Some(class),
-        };
-        if unclassed.is_empty() {
-            break;
-        }
-        trials.push(of(unclassed.clone()));
-        if unclassed.len() > 1 && unclassed.len() <= MOST_ASKED_ALONE {
-            trials.extend(unclassed.iter().map(|it| of(vec![*it])));
-        }
-        if asks_trust && unclassed == undomained {
-            trials.push(Trial {
-                key: "trust_domain + class",
-                answer: format!("trust_domain = \"{ONE_DOMAIN}\", class = \"{word}\""),
-                places: unclassed.clone(),
-                give: trust_and_classify,
-                class: Some(class),
-            });
-        }
-    }
+    trials.extend(classes(&unclassed, asks_trust && unclassed == undomained));
     if !untold.is_empty() && tenants.len() > 1 {
         trials.push(Trial {
             key: "may_stall + may_crash",
@@ -153,6 +129,36 @@ fn trials(situation: &Situation) -> Vec<Trial> {
             give: share,
             class: None,
         });
+    }
+    trials
+}
+
+/// Every class for those that have none: all of them, each of few, and all of them with one trust domain.
+fn classes(unclassed: &[usize], with_trust: bool) -> Vec<Trial> {
+    if unclassed.is_empty() {
+        return Vec::new();
+    }
+    let mut trials = Vec::new();
+    for (class, word) in Class::ALL {
+        let of = |places: Vec<usize>| Trial {
+            key: "class",
+            answer: format!("class = \"{word}\""),
+            places,
+            give: classify,
+            class: Some(class),
+        };
+        trials.push(of(unclassed.to_vec()));
+        if (2..=MOST_ASKED_ALONE).contains(&unclassed.len()) {
+            trials.extend(unclassed.iter().map(|it| of(vec![*it])));
+        }
+        if with_trust {
+            trials.push(Trial {
+                key: "trust_domain + class",
+                answer: format!("trust_domain = \"{ONE_DOMAIN}\", class = \"{word}\""),
+                give: trust_and_classify,
+                ..of(unclassed.to_vec())
+            });
+        }
     }
     trials
 }

@@ -79,6 +79,8 @@ pub struct Verdict {
 pub struct Chosen {
     /// How the device is shared.
     pub mechanism: MechanismId,
+    /// What schedulers of fractional GPUs call it; `None` where each tenant gets a resource of its own.
+    pub sharing_mode: Option<&'static str>,
     /// MIG instances with their starts, for people; `None` without MIG.
     pub layout: Option<String>,
     /// What each tenant gets.
@@ -114,6 +116,8 @@ pub struct Rejected {
     pub predicted: Vec<Predicted>,
     /// What it would cost; `None` where nothing was predicted.
     pub cost: Option<Cost>,
+    /// How many such tenants would fit; `None` where that has no meaning, or is not known.
+    pub capacity: Option<Capacity>,
 }
 
 /// Something that makes a verdict less sure.
@@ -187,6 +191,7 @@ impl Chosen {
         let plan = it.plan.clone()?;
         Some(Self {
             mechanism: it.mechanism,
+            sharing_mode: it.mechanism.sharing_mode(),
             layout: plan.layout,
             assignments: plan.assignments,
             change: plan.change,

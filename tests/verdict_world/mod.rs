@@ -175,6 +175,8 @@ impl Traits {
             self.bandwidth = Some(0.01 * number(it.trim_end_matches('%')));
         } else if let Some(it) = after("limit ") {
             self.policy.memory_limit_mib = Some(1024.0 * number(it.trim_end_matches("GB")));
+        } else if let Some(it) = after("priority ") {
+            self.policy.priority = Some(number(it) as i64);
         } else if let Some(it) = after("clients ") {
             self.clients = number(it) as u32;
         } else if let Some(it) = after("memory every ") {

@@ -90,7 +90,12 @@ fn unanswered(tenant: &Tenant, found: &TenantPrediction, refusal: Refusal) -> Op
         Reason::open(ReasonKind::Evidence, sentence, measurement)
     };
     match refusal {
-        Refusal::NeverActive if tenant.class().tolerates_faults() => None,
+        // What cannot be replayed says nothing against tenants of whom nobody waits for an answer.
+        Refusal::NeverActive | Refusal::TooManyTenants { .. }
+            if tenant.class().tolerates_faults() =>
+        {
+            None
+        }
         Refusal::SaturatedAlone { .. } => Some(Reason::refuses(ReasonKind::Saturated, sentence)),
         Refusal::QueueGrows { .. } => {
             let demand = tenant.demand.as_ref();
