@@ -14,8 +14,7 @@ pub(super) fn table(seats: &[Seat]) -> Block {
         words("Profile"),
         words("Tenants"),
         words("Processes"),
-        numbers("Used"),
-        numbers("Of"),
+        numbers("Memory used"),
     ];
     let rows = seats.iter().map(row).collect();
     Block::Table(Table {
@@ -28,9 +27,11 @@ pub(super) fn table(seats: &[Seat]) -> Block {
 fn row(it: &Seat) -> Vec<Cell> {
     let tenants: Vec<String> = it.tenants.iter().map(|it| name(it)).collect();
     let processes: Vec<String> = it.processes.iter().map(|it| it.pid.to_string()).collect();
-    let memory = |mib: Option<u64>| match mib {
-        Some(it) => Cell::Quantity(format!("{it} MiB")),
-        None => missing("no file says it"),
+    let memory = match (it.memory_used_mib, it.memory_total_mib) {
+        (Some(used), Some(total)) => Cell::Quantity(format!("{used} of {total} MiB")),
+        (None, Some(total)) => Cell::Quantity(format!("? of {total} MiB")),
+        (Some(used), None) => Cell::Quantity(format!("{used} MiB")),
+        (None, None) => missing("no file says it"),
     };
     vec![
         Cell::Name(name(place(it))),
@@ -40,8 +41,7 @@ fn row(it: &Seat) -> Vec<Cell> {
         },
         some(&tenants, "nobody is said to be there"),
         some(&processes, "no process is listed"),
-        memory(it.memory_used_mib),
-        memory(it.memory_total_mib),
+        memory,
     ]
 }
 
