@@ -11,7 +11,9 @@ use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, words};
 use crate::report::recommend::lead::{one, what};
 use crate::report::recommend::{heading, statement};
-use crate::report::wording::{capitalised, count, name, percent, sentence, shorten, slug, stopped};
+use crate::report::wording::{
+    capitalised, chance, count, name, percent, sentence, shorten, slug, stopped,
+};
 
 /// Longest name in a table, so that text keeps within eighty columns.
 const LONGEST_NAME: usize = 18;
@@ -197,17 +199,6 @@ fn target(predicted: Option<&Predicted>) -> Cell {
         Some(Keeping::Missed) => Cell::Marked(Mark::Firm, "missed".to_owned()),
         Some(Keeping::CannotTell) => Cell::Marked(Mark::Unknown, "cannot tell".to_owned()),
         None => missing("it has no target"),
-    }
-}
-
-/// A chance for people: never 0 % for what may happen.
-fn chance(ratio: f64) -> String {
-    match 100.0 * ratio {
-        it if it <= 0.0 => "0 %".to_owned(),
-        it if it < 0.1 => "< 0.1 %".to_owned(),
-        it if it > 99.9 => "> 99.9 %".to_owned(),
-        it if it < 10.0 => format!("{it:.1} %"),
-        it => format!("{it:.0} %"),
     }
 }
 
