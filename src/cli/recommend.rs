@@ -182,6 +182,20 @@ fn yaml(configuration: &Configuration) -> String {
 fn write_files(folder: &Path, configuration: &Configuration) -> Result<(), CliError> {
     std::fs::create_dir_all(folder)
         .map_err(|it| CliError::file(folder, "making the folder", &it))?;
+    let is_ours = |name: &str| configuration.files.iter().any(|it| it.name == name);
+    let others = std::fs::read_dir(folder).map_err(|it| CliError::file(folder, "listing", &it))?;
+    let mut left: Vec<String> = others
+        .filter_map(|it| Some(it.ok()?.file_name().to_string_lossy().into_owned()))
+        .filter(|it| !is_ours(it))
+        .collect();
+    left.sort();
+    if !left.is_empty() {
+        output::warning(&format!(
+            "{}: holds files that do not belong to this verdict, perhaps to an older one: {}",
+            folder.display(),
+            left.join(", ")
+        ));
+    }
     for it in &configuration.files {
         output::file(&folder.join(&it.name), it.text.as_bytes())?;
     }

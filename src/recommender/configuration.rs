@@ -138,6 +138,17 @@ impl Node<'_> {
 
     fn mig(&mut self, devices: &[&Decided<'_>]) {
         let proposed = self.proposed(devices, |it| it == MechanismId::Mig);
+        let (known, blind): (Vec<_>, Vec<_>) = proposed.into_iter().partition(|it| {
+            let standing = &it.decided.situation.now.instances;
+            standing.iter().all(|it| it.start.is_some()) || creates_nothing(it.chosen)
+        });
+        for it in &blind {
+            self.found.cautions.push(format!(
+                "where the instances of {} lie was not recorded, so no script is written that might cut into them: add `nvidia-smi mig -lgi` with --node",
+                it.decided.verdict.label
+            ));
+        }
+        let proposed = known;
         let plans: Vec<(MigPlan, Vec<String>)> =
             proposed.iter().filter_map(|it| Some((mig_plan(it)?, reasons(it.chosen)))).collect();
         let Some(first) = plans.first() else { return };
@@ -210,6 +221,8 @@ impl Node<'_> {
                 if plans.len() > 1 { "several ways" } else { "one, the others not" }
             ));
         }
+        let is_mig = |it: &&Decided<'_>| it.verdict.mechanism() == Some(MechanismId::Mig);
+        let has_mig = devices.iter().copied().any(|it| is_mig(&it));
         let is_only = plans.len() == 1;
         for (plan, reasons) in &plans {
             let word = match plan.mechanism {
@@ -226,7 +239,7 @@ impl Node<'_> {
                     .to_owned()
                     + &self.prefix
                     + &name;
-            self.add(name, purpose, apply, plugin::config(plan, reasons));
+            self.add(name, purpose, apply, plugin::config_beside(plan, has_mig, reasons));
         }
         if let Some((plan, _)) = plans.first()
             && let Ok(resource) = plugin::resource_name(None, plan.rename_by_default)
@@ -275,6 +288,11 @@ impl Node<'_> {
             }
         }
     }
+}
+
+/// Whether a layout stands already.
+fn creates_nothing(chosen: &Chosen) -> bool {
+    chosen.change.as_ref().is_some_and(|it| it.create.is_empty() && it.destroy.is_empty())
 }
 
 /// The UUID of a device, where its id is one.

@@ -219,7 +219,9 @@ fn less_fit(it: &Assessment, picked: Option<&Assessment>) -> Reason {
         MechanismId::Exclusive => {
             let devices = it.plan.as_ref().map_or(1, |it| it.devices);
             format!(
-                "nothing is wrong with it, but it takes {devices} devices where {better} takes 1"
+                "nothing is wrong with it, but it takes {devices} {} where {better} takes {}",
+                if devices == 1 { "whole device" } else { "devices" },
+                if devices == 1 { "a part of one" } else { "1" }
             )
         }
         _ => format!("it would do too, but {better} comes first for these tenants{numbers}"),

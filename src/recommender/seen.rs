@@ -1,6 +1,8 @@
 //! Situations from what a recording means: one for each device, with whoever was seen on it.
 
-use crate::analysis::findings::{BurstProfile, DeviceFindings, Findings, Scope, ScopeFindings};
+use crate::analysis::findings::{
+    BurstProfile, DeviceFindings, Findings, Scope, ScopeFindings, SubjectFindings,
+};
 use crate::analysis::memory_findings::{MemoryFindings, MemoryResident};
 use crate::colocation::demand::Demand;
 use crate::colocation::models::recognised;
@@ -71,7 +73,14 @@ pub fn situations(scenery: &Scenery<'_>) -> Vec<Situation> {
 }
 
 fn of_device(scenery: &Scenery<'_>, device: &DeviceFindings) -> Situation {
-    let here: Vec<&SeenTenant> = scenery.seen.iter().filter(|it| it.gpu == device.gpu).collect();
+    let is_short = is_too_short(scenery, device);
+    let heard: Vec<SeenTenant> = scenery
+        .seen
+        .iter()
+        .filter(|it| it.gpu == device.gpu)
+        .map(|it| SeenTenant { demand: it.demand.clone().filter(|_| !is_short), ..it.clone() })
+        .collect();
+    let here: Vec<&SeenTenant> = heard.iter().collect();
     let has_names = here.iter().any(|it| !it.is_whole_gpu);
     let tenants: Vec<Tenant> = here
         .into_iter()
@@ -89,9 +98,16 @@ fn of_device(scenery: &Scenery<'_>, device: &DeviceFindings) -> Situation {
         met: met.map(measured),
         limits: scenery.limits,
         options: scenery.options,
-        unseen: unseen(scenery, device, &tenants),
+        unseen: unseen(scenery, device, &tenants, !has_names),
         tenants,
     }
+}
+
+/// Whether so little was seen of a device that no demand of it counts.
+fn is_too_short(scenery: &Scenery<'_>, device: &DeviceFindings) -> bool {
+    let samples = |it: &SubjectFindings| Some(it.whole()?.profile.as_ref()?.samples);
+    let most = device.subjects.iter().filter_map(samples).max();
+    most.is_some_and(|it| it < scenery.policy.least_samples)
 }
 
 /// The whole recording of the device itself.
@@ -253,7 +269,12 @@ fn clients(outline: &Outline, seen: &SeenTenant, resident: Option<&MemoryResiden
 }
 
 /// What was not seen of this device, each once.
-fn unseen(scenery: &Scenery<'_>, device: &DeviceFindings, tenants: &[Tenant]) -> Vec<String> {
+fn unseen(
+    scenery: &Scenery<'_>,
+    device: &DeviceFindings,
+    tenants: &[Tenant],
+    is_nameless: bool,
+) -> Vec<String> {
     let is_here =
         |subject: &Option<Subject>| subject.as_ref().is_none_or(|it| it.gpu() == Some(&device.gpu));
     let spots = scenery.outline.blind_spots.iter().chain(&scenery.findings.blind_spots);
@@ -261,8 +282,17 @@ fn unseen(scenery: &Scenery<'_>, device: &DeviceFindings, tenants: &[Tenant]) ->
     let told = spots.filter(|it| is_here(&it.subject)).chain(own).map(|it| it.detail.clone());
     let dark = tenants.iter().filter(|it| it.demand.is_none());
     let dark = dark.map(|it| format!("nothing shows when `{}` was active", it.name));
+    let nameless = (is_nameless && !tenants.is_empty()).then(|| {
+        "who works on the device was not recorded: all of its load counts as one tenant".to_owned()
+    });
+    let short = is_too_short(scenery, device).then(|| {
+        format!(
+            "fewer than {} samples were seen, too few for any demand",
+            scenery.policy.least_samples
+        )
+    });
     let mut all: Vec<String> = Vec::new();
-    for sentence in told.chain(dark) {
+    for sentence in nameless.into_iter().chain(short).chain(told).chain(dark) {
         if !all.contains(&sentence) {
             all.push(sentence);
         }

@@ -257,6 +257,13 @@ impl Entry {
             let problem = format!("has `memory_limit_mib` = {it}");
             return Err((problem, "give a number of MiB above 0, or leave it out"));
         }
+        if self.trust_domain.as_deref().is_some_and(|it| it.trim().is_empty()) {
+            let problem = "has an empty `trust_domain`".to_owned();
+            return Err((
+                problem,
+                "name the domain, or leave it out: unstated is a domain of its own",
+            ));
+        }
         Ok(TenantPolicy {
             trust_domain: self.trust_domain,
             class: self.class,

@@ -4,10 +4,11 @@
 //! devices, then for the least worst p99; every group of three or more is then decided about as a whole.
 
 use crate::colocation::phases::Budget;
-use crate::recommender::decide::decide;
+use crate::recommender::decide::Choice;
 use crate::recommender::grouping::Tenant as Piece;
 use crate::recommender::grouping::{Fleet, group};
 use crate::recommender::mechanism::MechanismId;
+use crate::recommender::played::Played;
 use crate::recommender::policy::Policy;
 use crate::recommender::situation::{Current, MIB, Situation, Tenant};
 use crate::recommender::verdict::Outcome;
@@ -16,9 +17,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Tenants of one model that are compared pair by pair at most.
-const MOST_TENANTS: usize = 48;
-/// Events to replay for each pair: enough for a p99 of some percent.
-const PAIR_EVENTS: u64 = 40_000;
+const MOST_TENANTS: usize = 24;
+/// Events to replay for each pair: enough to rank pairs; groups that come out of it are small.
+const PAIR_EVENTS: u64 = 10_000;
 /// Tenants on one device at most.
 const MOST_IN_GROUP: usize = 7;
 
@@ -172,9 +173,10 @@ fn settle<'a>(
 
 /// The way that a device would be shared, and the upper end of the worst p99 beyond that alone; `None` where it would not be.
 fn cost(situation: &Situation, policy: &Policy) -> Option<(MechanismId, f64)> {
-    let verdict = decide(situation, policy);
-    let mechanism = verdict.mechanism().filter(|_| verdict.outcome == Outcome::Share)?;
-    Some((mechanism, verdict.worst_p99_factor().map_or(1.0, |it| it - 1.0)))
+    let choice = Choice::of(situation, &Played::of(situation), policy);
+    let picked = choice.picked().filter(|_| choice.outcome() == Outcome::Share)?;
+    let worst = picked.cost.and_then(|it| it.worst_p99_factor);
+    Some((picked.mechanism, worst.map_or(1.0, |it| it - 1.0)))
 }
 
 fn alone(it: &Tenant) -> Group {

@@ -1,7 +1,8 @@
 //! What a node says about itself beats what is published about its boards, and what a recording left out.
 
-use crate::cluster::facts::{GpuKey, NodeWords, ProfileOffer};
+use crate::cluster::facts::{GpuKey, MigDevice, NodeWords, ProfileOffer};
 use crate::domain::mig_geometry::{Engines, MigBoard, MigProfile, Provenance};
+use crate::recommender::seen::ability;
 use crate::recommender::situation::{MigAbility, Situation, StandingInstance};
 use std::borrow::Cow;
 
@@ -18,7 +19,7 @@ pub fn take_over(situation: &mut Situation, index: Option<u32>, words: &NodeWord
     let is_here = |it: &GpuKey| words.is_same_gpu(it, &key) || words.is_same_gpu(&key, it);
     let gpu = words.gpus.iter().find(|it| is_here(&it.gpu));
     let offers: Vec<&ProfileOffer> = words.offers.iter().filter(|it| is_here(&it.gpu)).collect();
-    let instances: Vec<StandingInstance> = words
+    let mut instances: Vec<StandingInstance> = words
         .gpu_instances
         .iter()
         .filter(|it| is_here(&it.gpu))
@@ -33,10 +34,35 @@ pub fn take_over(situation: &mut Situation, index: Option<u32>, words: &NodeWord
         })
         .collect();
     if let Some(gpu) = gpu {
+        if situation.device.model.is_none() {
+            situation.device.model.clone_from(&gpu.name);
+        }
+        if matches!(situation.device.mig, MigAbility::Unknown) {
+            let total = gpu.memory_total_mib.map(|it| it as f64 * 1_048_576.0);
+            situation.device.mig = ability(gpu.name.as_deref(), total);
+        }
         situation.now.is_mig = gpu.is_mig_on.or(situation.now.is_mig);
         let device = &mut situation.device;
         device.total_mib = gpu.memory_total_mib.map(|it| it as f64).or(device.total_mib);
         device.reserved_mib = gpu.memory_reserved_mib.map(|it| it as f64).or(device.reserved_mib);
+    }
+    if instances.is_empty() {
+        // Without -lgi the devices of -q say which instances stand, but not where.
+        let mut devices: Vec<_> = words.mig_devices.iter().filter(|it| is_here(&it.gpu)).collect();
+        devices.sort_by_key(|it| it.gpu_instance);
+        devices.dedup_by_key(|it| it.gpu_instance);
+        instances = devices
+            .into_iter()
+            .map(|it| StandingInstance {
+                profile: profile_of(it, situation),
+                start: None,
+                gpu_instance: it.gpu_instance,
+                tenants: it.gpu_instance.map_or_else(Vec::new, |it| residents(situation, it)),
+            })
+            .collect();
+        if !instances.is_empty() {
+            situation.unseen.push("where the MIG instances lie is in no file of the node: `nvidia-smi mig -lgi` says it".to_owned());
+        }
     }
     let is_told = gpu.is_some() || !offers.is_empty() || !instances.is_empty();
     if !instances.is_empty() {
@@ -49,6 +75,26 @@ pub fn take_over(situation: &mut Situation, index: Option<u32>, words: &NodeWord
         situation.device.mig = MigAbility::Board(Box::new(board(known, name, &offers)));
     }
     is_told
+}
+
+/// Profile of a device's GPU instance: without the compute instance in its name, or by its memory.
+fn profile_of(device: &MigDevice, situation: &Situation) -> String {
+    let told = device.profile.as_deref().map(|it| match it.split_once("c.") {
+        Some((_, rest)) => rest.to_owned(),
+        None => it.to_owned(),
+    });
+    let by_memory = || {
+        let board = situation.device.mig.board()?;
+        let mib = device.memory_total_mib?;
+        let mut fitting = board.profiles.iter().filter(|it| {
+            it.is_plain()
+                && it.memory_mib.is_some_and(|own| own.abs_diff(mib) <= mib / 50)
+                && (device.multiprocessors.is_none() || it.sm_count == device.multiprocessors)
+        });
+        let found = fitting.next()?;
+        fitting.next().is_none().then(|| found.name.to_string())
+    };
+    told.or_else(by_memory).unwrap_or_else(|| "an instance of unknown profile".to_owned())
 }
 
 /// Tenants that the recording saw in an instance of this number.

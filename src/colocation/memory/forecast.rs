@@ -125,6 +125,10 @@ impl Chances {
     }
 
     fn within(&self, horizon_s: f64) -> f64 {
+        // Over without ever crossing: it stands above the room whenever all are there.
+        if self.per_s == 0.0 && self.over > 0.0 {
+            return 1.0;
+        }
         1.0 - (1.0 - self.over) * (-self.per_s * horizon_s).exp()
     }
 

@@ -51,6 +51,11 @@ pub(super) fn sentence(question: &MemoryQuestion<'_>, found: &MemoryForecast) ->
             times(question),
             Seconds(question.measured.map_or(0.0, |it| it.seen_s))
         ),
+        ForecastBasis::IndependentPhases | ForecastBasis::WorseOfBoth
+            if found.crossings_per_h == 0.0 && found.over_ratio > 0.0 =>
+        {
+            format!("it does not fit: without any peak they hold more than the {room} there is")
+        }
         ForecastBasis::IndependentPhases | ForecastBasis::WorseOfBoth => {
             format!(
                 "peaks add up to {peaks} of {room} and meet {least}{rate} at random phases{risk}"

@@ -89,6 +89,8 @@ pub enum CheckState {
     Found,
     /// It looked, and all is in order.
     Fine,
+    /// What it could look at is in order, and the rest it could not see.
+    Partly,
     /// It could not look at anything.
     NotChecked,
 }
@@ -137,10 +139,12 @@ pub fn audit(input: &AuditInput<'_>) -> Audit {
     for check in CHECKS {
         let answer = (check.run)(&facts);
         let has_found = answer.findings.iter().any(|it| it.severity != Severity::NotChecked);
-        let state = match (has_found, answer.fine.is_empty()) {
-            (true, _) => CheckState::Found,
-            (false, false) => CheckState::Fine,
-            (false, true) => CheckState::NotChecked,
+        let has_open = answer.findings.iter().any(|it| it.severity == Severity::NotChecked);
+        let state = match (has_found, answer.fine.is_empty(), has_open) {
+            (true, ..) => CheckState::Found,
+            (false, false, false) => CheckState::Fine,
+            (false, false, true) => CheckState::Partly,
+            (false, true, _) => CheckState::NotChecked,
         };
         findings
             .extend(answer.findings.into_iter().map(|it| AuditFinding { check: check.id, ..it }));

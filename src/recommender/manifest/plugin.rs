@@ -41,6 +41,17 @@ pub fn resource_name(profile: Option<&str>, is_shared: bool) -> Result<String, M
 /// - Errors: [`ManifestError::Replicas`], [`ManifestError::TooManyClients`], [`ManifestError::MpsOnMig`],
 ///   [`ManifestError::Profile`] and those of the tenants' shares.
 pub fn config(plan: &SharingPlan, reasons: &[String]) -> Result<String, ManifestError> {
+    config_beside(plan, false, reasons)
+}
+
+/// The same for a node on which other GPUs are cut into MIG instances, if `has_mig`: those are offered by profile.
+///
+/// - Errors: as [`config`].
+pub fn config_beside(
+    plan: &SharingPlan,
+    has_mig: bool,
+    reasons: &[String],
+) -> Result<String, ManifestError> {
     plan.check()?;
     let name = resource_name(plan.profile.as_deref(), false)?;
     let (key, about) = match (plan.mechanism, &plan.profile) {
@@ -55,9 +66,9 @@ pub fn config(plan: &SharingPlan, reasons: &[String]) -> Result<String, Manifest
             ("timeSlicing", "# Replicas are turns: no part of the memory is kept for anybody.\n")
         }
     };
-    let strategy = match plan.profile {
-        Some(_) => MigStrategy::Mixed,
-        None => MigStrategy::None,
+    let strategy = match plan.profile.is_some() || has_mig {
+        true => MigStrategy::Mixed,
+        false => MigStrategy::None,
     };
     Ok(format!(
         "{}{about}version: v1\n\

@@ -213,7 +213,7 @@ fn for_it(case: &Case<'_>, board: &MigBoard, assignment: &Assignment) -> Vec<Rea
         let stranded = stranded(case, board, tenant, seat.profile);
         if let Some(it) = stranded.filter(|it| *it >= case.policy.stranded_mib) {
             let sentence = format!(
-                "{} of the {} of `{}` are stranded: no smaller profile holds it",
+                "{} of the {} of `{}` are stranded: no smaller profile holds it, or none that is fast enough",
                 gib(it),
                 board.profiles[seat.profile].name,
                 tenant.name

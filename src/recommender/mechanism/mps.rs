@@ -197,12 +197,16 @@ fn load(case: &Case<'_>) -> Vec<Reason> {
         return reasons;
     }
     let [(_, sms, _), (_, bandwidth, _)] = asked;
+    let told = |it: Range| match it.is_exact() {
+        true => percent(it.expected),
+        false => format!("{} to {}", percent(it.low), percent(it.high)),
+    };
     vec![Reason::favours(
         ReasonKind::Duty,
         format!(
             "on average they ask for {} of the SMs and {} of the memory bandwidth together, so their kernels run beside each other",
-            percent(sms.expected),
-            percent(bandwidth.expected)
+            told(sms),
+            told(bandwidth)
         ),
     )]
 }

@@ -47,10 +47,14 @@ pub(super) fn fine(audit: &Audit) -> Vec<Block> {
     checks
         .map(|it| {
             Block::Statement(Statement {
-                mark: Mark::Fine,
+                mark: match it.state {
+                    CheckState::Partly => Mark::Unknown,
+                    _ => Mark::Fine,
+                },
                 tag: it.check.to_owned(),
                 text: match it.state {
                     CheckState::Found => "Besides what was found:".to_owned(),
+                    CheckState::Partly => format!("{} Only this could be seen:", it.question),
                     _ => it.question.to_owned(),
                 },
                 notes: shortened(&it.fine, MOST_FINE, "sentence")

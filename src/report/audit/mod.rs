@@ -122,10 +122,11 @@ fn made(view: &AuditView<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Steps(view.files.iter().map(file).collect())];
     let of = |state: CheckState| view.audit.checks.iter().filter(|it| it.state == state).count();
     blocks.push(Block::Text(format!(
-        "{}: {} found something, {} found all in order, {} had nothing to look at.",
+        "{}: {} found something, {} found all in order, {} saw only a part, {} had nothing to look at.",
         count(view.audit.checks.len(), "check", "checks"),
         of(CheckState::Found),
         of(CheckState::Fine),
+        of(CheckState::Partly),
         of(CheckState::NotChecked)
     )));
     blocks.push(Block::Text(format!("Made by cotenant {}.", sentence(view.tool_version))));
