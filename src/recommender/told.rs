@@ -121,8 +121,10 @@ fn board(known: Option<&MigBoard>, name: &str, offers: &[&ProfileOffer]) -> MigB
     let is_offered =
         |it: &MigProfile| offers.iter().any(|offer| it.gi_profile_id == Some(offer.id));
     profiles.retain(is_offered);
-    let compute = profiles.iter().map(|it| it.compute_slices).max().unwrap_or(0);
-    let memory = profiles.iter().map(|it| it.memory_slices).max().unwrap_or(0);
+    // A listing may leave out the whole: as many small ones as fit take as much.
+    let plain = || profiles.iter().filter(|it| it.is_plain());
+    let compute = plain().map(|it| it.compute_slices * it.max_instances).max().unwrap_or(0);
+    let memory = plain().map(|it| it.memory_slices * it.max_instances).max().unwrap_or(0);
     let end = |it: &MigProfile| Some(it.starts.iter().max()? + it.size?);
     let slots = profiles.iter().filter_map(end).max();
     let mut told = known.cloned().unwrap_or_else(|| MigBoard {
