@@ -536,6 +536,10 @@ fn what_no_file_shows_is_not_checked_and_never_guessed() {
         for it in &audit.findings {
             assert!(!it.remedy.is_empty() && it.title.len() > 10, "{it:?}");
         }
+        for it in audit.checks.iter().filter(|it| it.state == CheckState::Fine) {
+            let mut open = audit.findings.iter().filter(|found| found.check == it.check);
+            assert!(open.next().is_none(), "{names:?}: {} is not wholly in order", it.check);
+        }
         for it in audit.checks.iter().filter(|it| it.state == CheckState::NotChecked) {
             let open = audit.findings.iter().any(|found| found.check == it.check);
             assert!(open, "{names:?}: {} says nothing", it.check);

@@ -167,6 +167,17 @@ mod tests {
     }
 
     #[test]
+    fn who_was_recorded_in_an_instance_keeps_its_speed_in_such_a_one() {
+        let bursts =
+            || Demand::bursts("half", 0.6, (0.5, Spread::Fixed), 200.0).unwrap().wide(1.0, 0.4);
+        let half = profile("3g");
+        let options = Options::default();
+        assert!(cost(&bursts(), half, &options) > 1.5, "the whole GPU was its own");
+        let inside = cost(&bursts().inside(half), half, &options);
+        assert!(inside < 1.1, "{inside}");
+    }
+
+    #[test]
     fn a_tenant_that_needs_more_memory_than_a_slice_has_gets_a_larger_one() {
         let mut big =
             Demand::bursts("big", 0.3, (0.05, Spread::Fixed), 100.0).unwrap().wide(0.1, 0.0);

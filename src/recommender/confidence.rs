@@ -4,6 +4,7 @@ use crate::analysis::evidence::Confidence;
 use crate::colocation::demand::Assumption;
 use crate::domain::mig_geometry::Provenance;
 use crate::recommender::mechanism::{Assessment, MechanismId};
+use crate::recommender::reason::Names;
 use crate::recommender::situation::{Situation, Trust};
 use crate::recommender::verdict::Lowered;
 use std::collections::BTreeSet;
@@ -60,7 +61,8 @@ pub(crate) fn lowered(situation: &Situation, picked: Option<&Assessment>) -> Vec
     let unclassed: Vec<&str> =
         situation.tenants.iter().filter(|it| !it.has_class()).map(|it| it.name.as_str()).collect();
     if !unclassed.is_empty() {
-        let sentence = format!("what {} are for is guessed from their load", unclassed.join(", "));
+        let (are, their) = if unclassed.len() == 1 { ("is", "its") } else { ("are", "their") };
+        let sentence = format!("what {} {are} for is guessed from {their} load", Names(&unclassed));
         lower(UNSTATED, sentence);
     }
     if predicts && situation.device.total_mib.is_some() && situation.device.reserved_mib.is_none() {

@@ -17,6 +17,8 @@ const SLICE_EVENTS: u64 = 40_000;
 /// Predictions for the tenants of a situation; none of them depends on a policy.
 #[derive(Debug, Clone)]
 pub struct Played {
+    /// Each of them on a device of its own; `None` for those whose demand is not known.
+    pub(crate) alone: Vec<Option<TenantPrediction>>,
     /// All of them in turns; `None` unless everybody's demand is known.
     pub(crate) time_slicing: Option<Prediction>,
     /// All of them under MPS; `None` unless everybody's demand is known.
@@ -43,7 +45,12 @@ impl Played {
             let seats: Vec<Seat<'_>> = together.as_ref()?.iter().map(|it| Seat::of(it)).collect();
             Some(predict(&seats, mechanism, &situation.options))
         };
+        let alone = |demand: Option<&Demand>| {
+            let found = predict(&[Seat::of(demand?)], Mechanism::Exclusive, &situation.options);
+            found.tenants.into_iter().next()
+        };
         Self {
+            alone: situation.tenants.iter().map(|it| alone(it.demand.as_ref())).collect(),
             time_slicing: played(Mechanism::time_slicing()),
             mps: played(Mechanism::mps()),
             slices: situation

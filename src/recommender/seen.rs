@@ -84,7 +84,7 @@ fn of_device(scenery: &Scenery<'_>, device: &DeviceFindings) -> Situation {
     let has_names = here.iter().any(|it| !it.is_whole_gpu);
     let tenants: Vec<Tenant> = here
         .into_iter()
-        .filter(|it| !(has_names && it.is_whole_gpu))
+        .filter(|it| !(is_nobody(it) || has_names && it.is_whole_gpu))
         .map(|it| tenant(scenery, device, it))
         .collect();
     let own = device.memory.iter().find(|it| it.space.is_device());
@@ -101,6 +101,11 @@ fn of_device(scenery: &Scenery<'_>, device: &DeviceFindings) -> Situation {
         unseen: unseen(scenery, device, &tenants, !has_names),
         tenants,
     }
+}
+
+/// Whether it stands for a whole device on which nothing ever ran.
+fn is_nobody(it: &SeenTenant) -> bool {
+    it.is_whole_gpu && it.demand.as_ref().is_some_and(Demand::is_idle)
 }
 
 /// Whether so little was seen of a device that no demand of it counts.

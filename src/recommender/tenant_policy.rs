@@ -360,6 +360,16 @@ may_crash = true
     }
 
     #[test]
+    fn an_empty_trust_domain_is_no_domain() {
+        for text in
+            ["[default]\ntrust_domain = \"\"", "[[tenant]]\nname = \"a\"\ntrust_domain = \"  \""]
+        {
+            let error = TenantPolicies::from_toml(text).unwrap_err();
+            assert!(error.to_string().contains("empty `trust_domain`"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_tenant_of_several_names_is_meant_by_any_of_them() {
         let policies = TenantPolicies::from_toml(FILE).unwrap();
         let chat = policies.of_any(&["serving/chat-eu", "chat-eu"]);

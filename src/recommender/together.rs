@@ -23,6 +23,9 @@ const PAIR_EVENTS: u64 = 10_000;
 /// Tenants on one device at most.
 const MOST_IN_GROUP: usize = 7;
 
+/// What a pair counts as that may share but whose p99 was not predicted: worse than most that were.
+const UNKNOWN_EXTRA: f64 = 1.0;
+
 /// Who would share with whom.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Together {
@@ -99,7 +102,7 @@ fn of_model(devices: &[&Situation], policy: &Policy, found: &mut Together) {
         .collect();
     if tenants.len() > MOST_TENANTS {
         found.caveats.push(format!(
-            "only {MOST_TENANTS} of {} tenants were compared with each other; `cotenant plan` is for more",
+            "only {MOST_TENANTS} of {} tenants were compared with each other, and the others count as alone: name fewer GPUs at a time",
             tenants.len()
         ));
         let left = tenants.split_off(MOST_TENANTS);
@@ -112,7 +115,7 @@ fn of_model(devices: &[&Situation], policy: &Policy, found: &mut Together) {
         .par_iter()
         .map(|(i, j)| {
             cost(&with(&empty, &[&tenants[*i], &tenants[*j]]), policy)
-                .map_or(f64::INFINITY, |it| it.1)
+                .map_or(f64::INFINITY, |it| it.1.unwrap_or(UNKNOWN_EXTRA))
         })
         .collect();
     let table: BTreeMap<(usize, usize), f64> = pairs.into_iter().zip(costs).collect();
@@ -141,20 +144,24 @@ fn of_model(devices: &[&Situation], policy: &Policy, found: &mut Together) {
     }
 }
 
-/// Decides about a group as a whole; takes out whoever bears it least until it holds.
+/// Decides about a group as a whole; takes tenants out from its end until the rest holds.
 fn settle<'a>(
     empty: &Situation,
     mut members: Vec<&'a Tenant>,
     policy: &Policy,
     found: &mut Together,
 ) {
+    if let [only] = members.as_slice() {
+        found.groups.push(alone(only));
+        return;
+    }
     let mut out: Vec<&'a Tenant> = Vec::new();
     while members.len() > 1 {
         if let Some((mechanism, extra)) = cost(&with(empty, &members), policy) {
             found.groups.push(Group {
                 tenants: members.iter().map(|it| it.name.clone()).collect(),
                 mechanism: Some(mechanism),
-                worst_p99_factor: extra.is_finite().then_some(1.0 + extra),
+                worst_p99_factor: extra.map(|it| 1.0 + it),
             });
             members.clear();
             break;
@@ -162,21 +169,23 @@ fn settle<'a>(
         out.extend(members.pop());
     }
     out.extend(members);
-    if out.len() > 1 {
+    if !out.is_empty() {
         found.caveats.push(format!(
-            "{} go well with others in pairs, but not all at once",
+            "{} shared well in pairs, but not with all others of the group at once",
             out.iter().map(|it| format!("`{}`", it.name)).collect::<Vec<_>>().join(", ")
         ));
     }
     found.groups.extend(out.into_iter().map(alone));
 }
 
-/// The way that a device would be shared, and the upper end of the worst p99 beyond that alone; `None` where it would not be.
-fn cost(situation: &Situation, policy: &Policy) -> Option<(MechanismId, f64)> {
+/// The way that a device would be shared, and the upper end of the worst p99 beyond that alone, where that was predicted.
+///
+/// `None` where it would not be shared.
+fn cost(situation: &Situation, policy: &Policy) -> Option<(MechanismId, Option<f64>)> {
     let choice = Choice::of(situation, &Played::of(situation), policy);
     let picked = choice.picked().filter(|_| choice.outcome() == Outcome::Share)?;
     let worst = picked.cost.and_then(|it| it.worst_p99_factor);
-    Some((picked.mechanism, worst.map_or(1.0, |it| it - 1.0)))
+    Some((picked.mechanism, worst.map(|it| it - 1.0)))
 }
 
 fn alone(it: &Tenant) -> Group {

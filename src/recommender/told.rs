@@ -250,6 +250,23 @@ mod tests {
     }
 
     #[test]
+    fn instances_of_the_long_listing_stand_without_places() {
+        let said =
+            read("q", include_str!("../../fixtures/cluster/nodes/clean/smi-query.txt")).unwrap();
+        let mut found = situation(MigAbility::Unknown);
+        assert!(take_over(&mut found, Some(0), &said));
+        assert!(found.device.mig.board().is_some(), "the model is told too");
+        let mut profiles: Vec<&str> =
+            found.now.instances.iter().map(|it| it.profile.as_str()).collect();
+        profiles.sort_unstable();
+        assert_eq!(profiles, ["1g.10gb", "1g.10gb", "2g.20gb", "3g.40gb"]);
+        assert!(
+            found.now.instances.iter().all(|it| it.start.is_none() && it.gpu_instance.is_some())
+        );
+        assert!(found.unseen.iter().any(|it| it.contains("-lgi")), "{:?}", found.unseen);
+    }
+
+    #[test]
     fn words_about_another_device_change_nothing() {
         let mut found = situation(MigAbility::Unknown);
         assert!(!take_over(&mut found, Some(5), &words()));

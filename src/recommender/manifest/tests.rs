@@ -191,6 +191,16 @@ fn a_configuration_of_the_plugin_says_what_it_does_not_keep() {
 }
 
 #[test]
+fn beside_gpus_in_instances_those_are_offered_by_profile() {
+    let plan = shared(SharingMechanism::TimeSlicing);
+    let text = |has_mig| plugin::config_beside(&plan, has_mig, &[]).expect("it is good");
+    assert!(
+        text(true).contains("migStrategy: \"mixed\"")
+            && text(false).contains("migStrategy: \"none\"")
+    );
+}
+
+#[test]
 fn a_claim_is_shared_by_name() {
     let text =
         claims::shared_claim("shared", "serving", &shared(SharingMechanism::Mps), &reasons());

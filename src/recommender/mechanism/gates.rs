@@ -38,6 +38,9 @@ pub(super) fn against_any_sharing(case: &Case<'_>) -> Vec<Reason> {
 
 /// Why these tenants may not share memory and faults: time slicing and MPS.
 pub(super) fn against_shared_memory(situation: &Situation, how: &str) -> Vec<Reason> {
+    if situation.tenants.len() < 2 {
+        return Vec::new();
+    }
     let mut reasons = Vec::new();
     match situation.trust() {
         Trust::One => {}

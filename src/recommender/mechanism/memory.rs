@@ -66,6 +66,22 @@ pub(super) fn shared(case: &Case<'_>) -> SharedMemory {
     SharedMemory { day_ratio, against, capacity }
 }
 
+/// Chance that a tenant runs out of the memory of a device of its own within a day, 0 to 1.
+///
+/// `None` where its memory, or that of the device, is not known, or where its samples are too far apart.
+pub(super) fn alone(case: &Case<'_>, tenant: &Tenant) -> Option<f64> {
+    let room_mib = case.situation.room_mib(case.policy)?;
+    let demand = tenant.memory_demand()?;
+    let room = MemoryRoom {
+        total_bytes: room_mib * MIB,
+        reserved_bytes: Some(0.0),
+        others_bytes: Some(0.0),
+    };
+    let demands = std::slice::from_ref(&demand);
+    let question = MemoryQuestion { demands, room, measured: None, horizons_s: &[DAY_S] };
+    forecast(&question)?.risks.last()?.risk_ratio
+}
+
 /// Tenants of which no memory was seen.
 pub(super) fn unseen(tenants: &[Tenant]) -> Option<Reason> {
     let unseen: Vec<&str> =

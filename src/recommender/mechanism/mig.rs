@@ -18,7 +18,7 @@ use crate::recommender::mechanism::plan::{
 use crate::recommender::mechanism::{Case, Mechanism, MechanismId};
 use crate::recommender::played::{SliceOutcome, under_one_cap};
 use crate::recommender::reason::{Measurement, MeasurementKind, Reason, ReasonKind, Weight, gib};
-use crate::recommender::situation::{MigAbility, Situation, Trust};
+use crate::recommender::situation::{MigAbility, Situation, Tenant, Trust};
 
 /// Hardware partitions: SMs, L2 and memory of their own, in fixed sizes.
 pub(super) struct Mig;
@@ -61,14 +61,18 @@ impl Mechanism for Mig {
             }
             None => alone(case, &profiles),
         };
-        let out_of_memory = Some(0.0);
+        // Parts are chosen to hold the peak and its margin: where the peak is known, it fits.
+        let is_sure = |it: &Tenant| it.peak_mib().is_some() && peak_in_doubt(it).is_none();
+        let of = |it: &Tenant| is_sure(it).then_some(0.0);
+        let out_of_memory = situation.tenants.iter().map(of).reduce(|one, other| one.and(other));
+        let out_of_memory = out_of_memory.flatten();
         let tenants: Vec<Predicted> = situation
             .tenants
             .iter()
             .zip(&outcomes)
             .filter_map(|(tenant, it)| {
                 let it = it.as_ref()?;
-                Some(predicted(tenant, &it.prediction, it.extra, out_of_memory))
+                Some(predicted(tenant, &it.prediction, it.extra, of(tenant)))
             })
             .collect();
         reasons.extend(between_strangers(situation));
@@ -123,8 +127,7 @@ fn laid_out(
         own.map(|it| it.1.instance).next()
     };
     let found = |least: Worth| {
-        let applicant = |(tenant, wants): (&_, &Vec<Want>)| {
-            let tenant: &crate::recommender::situation::Tenant = tenant;
+        let applicant = |(tenant, wants): (&Tenant, &Vec<Want>)| {
             let accepted = wants.iter().filter(|it| it.worth() <= least);
             Applicant {
                 options: accepted.map(|it| (it.profile, it.cost(board))).collect(),
@@ -231,12 +234,7 @@ fn for_it(case: &Case<'_>, board: &MigBoard, assignment: &Assignment) -> Vec<Rea
     reasons
 }
 
-fn stranded(
-    case: &Case<'_>,
-    board: &MigBoard,
-    tenant: &crate::recommender::situation::Tenant,
-    profile: usize,
-) -> Option<f64> {
+fn stranded(case: &Case<'_>, board: &MigBoard, tenant: &Tenant, profile: usize) -> Option<f64> {
     let have = board.profiles.get(profile)?.memory_mib? as f64;
     Some((have - tenant.needed_mib(case.policy)?).max(0.0))
 }

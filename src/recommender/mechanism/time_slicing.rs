@@ -137,6 +137,9 @@ fn long(tenant: &Tenant) -> f64 {
 
 /// Whoever did not accept to be stalled, or to fall.
 fn not_accepted(situation: &Situation) -> Vec<Reason> {
+    if situation.tenants.len() < 2 {
+        return Vec::new();
+    }
     let names = |is_it: fn(&Tenant) -> bool| -> Vec<&str> {
         situation.tenants.iter().filter(|it| is_it(it)).map(|it| it.name.as_str()).collect()
     };

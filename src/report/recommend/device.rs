@@ -53,7 +53,7 @@ pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> V
             blocks.push(statement(Mark::Fine, "", "nothing has to change", Vec::new()));
         }
     }
-    if !verdict.rejected.is_empty() {
+    if !verdict.rejected.is_empty() && verdict.outcome != Outcome::Nobody {
         blocks.push(heading(3, &format!("{anchor}-rejected"), "What was rejected"));
         blocks.extend(verdict.rejected.iter().map(rejected));
     }
@@ -113,7 +113,8 @@ fn present(now: &Current) -> String {
             }
         }
         (_, Some(true)) => "MPS".to_owned(),
-        _ if now.tenants < 2 => "one device for one".to_owned(),
+        _ if now.tenants == 0 => return "nobody".to_owned(),
+        _ if now.tenants == 1 => "one device for one".to_owned(),
         (Some(false), _) => "the whole device, in turns unless MPS is on".to_owned(),
         (None, _) => "how was not recorded".to_owned(),
     };
@@ -136,7 +137,9 @@ fn assignments(chosen: &Chosen) -> Option<Block> {
             target(predicted),
             match predicted.and_then(|it| it.out_of_memory_day_ratio) {
                 Some(it) => Cell::Quantity(chance(it)),
-                None => missing("its memory was not recorded often enough"),
+                None => {
+                    missing("its memory, or that of the GPU, was not recorded, or not often enough")
+                }
             },
         ]
     };

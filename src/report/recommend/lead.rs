@@ -21,6 +21,7 @@ pub(super) fn what(verdict: &Verdict) -> String {
     match (verdict.outcome, &verdict.chosen) {
         (Outcome::Nobody, _) => "nobody works on it".to_owned(),
         (Outcome::NotEnoughEvidence, _) => "not enough evidence".to_owned(),
+        (Outcome::Exclusive, _) if verdict.current.tenants < 2 => "as it is: one tenant".to_owned(),
         (Outcome::Exclusive, _) => "a device for each tenant".to_owned(),
         (Outcome::Share, Some(chosen)) => match &chosen.layout {
             Some(layout) => format!("MIG, {layout}"),
