@@ -40,6 +40,9 @@ pub(super) fn one(verdict: &Verdict) -> String {
         .map_or_else(String::new, |it| format!(": {}", sentence(&it.sentence)));
     match verdict.outcome {
         Outcome::Nobody => format!("Nobody works on {label}, so there is nothing to decide."),
+        Outcome::Share if verdict.current.tenants < 2 => {
+            format!("Give the one tenant of {label} a part of it by {}{why}.", what(verdict))
+        }
         Outcome::Share => format!("Share {label} by {}{why}.", what(verdict)),
         Outcome::Exclusive if verdict.current.tenants < 2 => {
             format!("Leave {label} to its one tenant{why}.")
