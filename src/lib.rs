@@ -12,6 +12,7 @@
 pub mod domain;
 pub mod stats;
 
+pub mod cluster;
 pub mod import;
 pub mod prometheus;
 pub mod sampler;

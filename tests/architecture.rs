@@ -11,18 +11,20 @@ use std::path::Path;
 const FLOORS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("stats", &[]),
+    ("cluster", &["domain"]),
     ("import", &["domain"]),
     ("prometheus", &["domain"]),
     ("sampler", &["domain"]),
     ("storage", &["domain"]),
     ("analysis", &["domain", "stats"]),
     ("colocation", &["domain", "stats"]),
-    ("recommender", &["domain", "analysis", "colocation"]),
+    ("recommender", &["domain", "cluster", "analysis", "colocation"]),
     ("report", &["domain", "analysis", "colocation", "recommender"]),
     (
         "cli",
         &[
             "domain",
+            "cluster",
             "import",
             "prometheus",
             "sampler",
@@ -56,13 +58,14 @@ const DOORS: &[(&str, &[&str])] = &[
     ("prometheus_parse", &["import::prometheus_text", "sampler::services::exposition"]),
     ("rand", &["stats"]),
     ("rand_chacha", &["stats"]),
-    ("rayon", &["analysis", "colocation", "cli"]),
+    ("rayon", &["analysis", "colocation", "recommender", "cli"]),
     ("realfft", &["stats"]),
     ("rustix", &["sampler"]),
     (
         "serde",
         &[
             "domain",
+            "cluster::tree",
             "import",
             "prometheus",
             "sampler::tenants::rules",
@@ -77,6 +80,7 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "serde_json",
         &[
+            "cluster::tree",
             "import::prometheus_json",
             "prometheus",
             "sampler::services::tail",
@@ -86,16 +90,21 @@ const DOORS: &[(&str, &[&str])] = &[
             "cli",
         ],
     ),
+    ("serde_saphyr", &["cluster::tree"]),
     ("signal_hook", &["cli::record"]),
     ("statrs", &["stats"]),
     ("tempfile", &["cli"]),
-    ("thiserror", &["import", "prometheus", "sampler", "storage", "recommender", "report::plot"]),
+    (
+        "thiserror",
+        &["cluster", "import", "prometheus", "sampler", "storage", "recommender", "report::plot"],
+    ),
     (
         "toml",
         &[
             "import::mapping",
             "colocation::profiles",
             "recommender::policy",
+            "recommender::tenant_policy",
             "sampler::tenants::rules",
         ],
     ),
@@ -156,9 +165,17 @@ const MACHINE_PATHS: [&str; 5] = ["/home/", "/root/", "/Users/", "C:\\Users\\", 
 const EXAMPLE_PATHS: &[(&str, &str)] = &[
     ("src/import/smi/program.rs", "tests that folders in a program's name are dropped"),
     ("benches/whatif/table.rs", "reads published tables where they lie at hand, and skips visibly"),
+    (
+        "src/domain/mig_geometry/tests.rs",
+        "reads a published table where it lies at hand, and skips visibly",
+    ),
     ("src/import/testing.rs", "reads real captures where they lie at hand, and skips visibly"),
     ("tests/architecture.rs", "names the paths that it looks for"),
     ("tests/support/mod.rs", "reads real captures where they lie at hand, and skips visibly"),
+    (
+        "tests/verdicts_published.rs",
+        "reads published tables where they lie at hand, and skips visibly",
+    ),
     ("tests/imports.rs", "reads real captures where they lie at hand, and skips visibly"),
 ];
 

@@ -23,6 +23,7 @@ use cotenant::domain::source::{Reading, Source, SourceId};
 use cotenant::domain::time::{SampleInterval, TimeSpan, Timestamp};
 use cotenant::import::IMPORTERS;
 use cotenant::import::mapping::PRESETS;
+use cotenant::recommender::audit::CHECKS as AUDIT_CHECKS;
 use cotenant::recommender::policy::Policy;
 use cotenant::report::sections::SECTIONS;
 use cotenant::sampler::doctor::CHECKS;
@@ -260,7 +261,8 @@ fn the_page_of_metrics_is_printed_from_the_table() {
 
 #[test]
 fn every_list_has_unique_names_in_kebab_case() {
-    let lists: [(&str, Vec<&str>); 5] = [
+    let lists: [(&str, Vec<&str>); 6] = [
+        ("AUDIT_CHECKS", AUDIT_CHECKS.iter().map(|it| it.id).collect()),
         ("CHECKS", CHECKS.to_vec()),
         ("IMPORTERS", IMPORTERS.iter().map(|it| it.id()).collect()),
         ("PRESETS", PRESETS.iter().map(|it| it.0).collect()),
@@ -409,6 +411,14 @@ fn the_page_of_the_command_line_explains_every_key_of_the_json_and_every_column_
         "measured_high_ratio",
         "coincidence_ratio",
     ] {
+        assert!(found.contains(key), "the example has no `{key}`, so the test checks too little");
+    }
+    refuse_missing("CLI.md", found.iter().map(String::as_str));
+    let verdicts = printed(&["recommend", example(), "-o", "json"]);
+    let document: Value = serde_json::from_str(&verdicts).expect("JSON");
+    let mut found = BTreeSet::new();
+    keys(&document, &mut found);
+    for key in ["apart", "rejected", "standing", "lowered_by", "weight", "by_load"] {
         assert!(found.contains(key), "the example has no `{key}`, so the test checks too little");
     }
     refuse_missing("CLI.md", found.iter().map(String::as_str));
@@ -615,6 +625,32 @@ fn the_page_of_the_command_line_explains_every_key_about_what_ifs() {
     for key in choice.split(", ") {
         assert!(text.contains(&format!("{key} = ")), "docs/CLI.md lacks {key} of a profile");
     }
+}
+
+#[test]
+fn the_page_of_audits_explains_every_check() {
+    let page = doc("AUDIT.md");
+    for it in AUDIT_CHECKS {
+        let row = format!("| `{}` | {} | {} | {} |", it.id, it.question, it.needs, it.remedy);
+        assert!(page.contains(&row), "docs/AUDIT.md lacks the row\n{row}");
+    }
+}
+
+#[test]
+fn the_page_of_the_command_line_explains_every_key_about_audits() {
+    let node = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cluster/nodes/clean");
+    let file = |name: &str| node.join(name).to_string_lossy().into_owned();
+    let files = ["smi-list.txt", "smi-query.txt", "pods.json", "pod-resources.json"].map(file);
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let asked = |form: &str| printed(&[&["audit", "-o", form, "--node"], &files[..]].concat());
+    let document: Value = serde_json::from_str(&asked("json")).expect("JSON");
+    let mut found = BTreeSet::new();
+    keys(&document, &mut found);
+    for key in ["evidence", "memory_mib", "fine", "file_kind"] {
+        assert!(found.contains(key), "the example has no `{key}`, so the test checks too little");
+    }
+    refuse_missing("CLI.md", found.iter().map(String::as_str));
+    refuse_missing("CLI.md", asked("csv").lines().next().expect("a header").split(','));
 }
 
 #[test]

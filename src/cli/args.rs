@@ -1,8 +1,10 @@
 //! What the user may type; types are parsed here and no clap type travels further.
 
+use crate::cli::audit_args::AuditArgs;
 use crate::cli::diagnose_args::DiagnoseArgs;
 use crate::cli::moment::{Moment, timestamp};
 use crate::cli::prometheus_args::PrometheusArgs;
+use crate::cli::recommend_args::RecommendArgs;
 use crate::cli::record_args::{DoctorArgs, RecordArgs};
 use crate::cli::whatif_args::WhatIfArgs;
 use crate::domain::time::{SampleInterval, Timestamp};
@@ -43,6 +45,10 @@ pub(crate) enum Command {
     Diagnose(DiagnoseArgs),
     /// If these workloads shared a GPU, what would their p99 be
     Whatif(WhatIfArgs),
+    /// How each GPU should be shared, why, at what cost, and the files that make it so
+    Recommend(RecommendArgs),
+    /// Check a running set-up against policy and plan, by what the node's own files say
+    Audit(AuditArgs),
     /// One HTML file, and pictures, of a recording or a foreign log
     Report(ReportArgs),
     /// A recording in another form

@@ -4,6 +4,8 @@
 
 mod analyze;
 mod args;
+mod audit;
+mod audit_args;
 mod command_line;
 mod demo;
 mod diagnose;
@@ -17,12 +19,16 @@ mod import;
 mod import_prometheus;
 mod input;
 mod moment;
+mod node_files;
 mod one_host;
 mod output;
 mod overwrite;
 mod parts;
 mod progress;
 mod prometheus_args;
+mod recommend;
+mod recommend_args;
+mod recommend_seen;
 mod record;
 mod record_args;
 mod record_services_args;
@@ -78,6 +84,8 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Analyze(it) => analyze::run(&it, &command),
         Command::Diagnose(it) => diagnose::run(&it, &command),
         Command::Whatif(it) => whatif::run(&it, &command),
+        Command::Recommend(it) => recommend::run(&it, &command),
+        Command::Audit(it) => audit::run(&it, &command),
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),
         Command::Export(it) => export::run(&it),

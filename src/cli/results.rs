@@ -15,6 +15,7 @@ use crate::recommender::policy::Policy;
 use crate::recommender::suitability::{Suitability, judge};
 use crate::report::{Report, ReportInput};
 use crate::storage::{Selection, StoredRecording};
+use std::path::Path;
 
 /// Everything that a command may show.
 #[derive(Debug)]
@@ -30,12 +31,7 @@ pub(crate) fn answer(arguments: &QuestionArgs) -> Result<Results, CliError> {
     let policy = match &arguments.policy {
         None => Policy::default(),
         Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|it| {
-                CliError::usage(
-                    format!("{}: the policy cannot be read: {it}", path.display()),
-                    "give a text file (TOML) of thresholds; docs/CLI.md lists them",
-                )
-            })?;
+            let text = policy_text(path)?;
             Policy::from_toml(&text)
                 .map_err(|it| CliError::usage(format!("{}: {it}", path.display()), it.remedy()))?
         }
@@ -43,6 +39,16 @@ pub(crate) fn answer(arguments: &QuestionArgs) -> Result<Results, CliError> {
     let input: Input = open(&arguments.inputs, &arguments.foreign)?;
     let question = question(arguments, input.recording.outline())?;
     analyse(&input.recording, &question, policy)
+}
+
+/// The text of a policy file.
+pub(crate) fn policy_text(path: &Path) -> Result<String, CliError> {
+    std::fs::read_to_string(path).map_err(|it| {
+        CliError::usage(
+            format!("{}: the policy cannot be read: {it}", path.display()),
+            "give a text file (TOML) of thresholds and tenants; docs/CLI.md lists them",
+        )
+    })
 }
 
 /// Findings and verdicts of a recording.
@@ -100,7 +106,8 @@ pub(crate) fn title_of(inputs: &[std::path::PathBuf]) -> String {
     }
 }
 
-fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Question, CliError> {
+/// What the command line asks about this recording.
+pub(crate) fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Question, CliError> {
     let Some(span) = outline.span else {
         return Err(CliError::not_enough_data(
             "the recording holds no samples",

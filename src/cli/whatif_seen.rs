@@ -2,10 +2,15 @@
 
 use crate::cli::error::CliError;
 use crate::cli::whatif_memory::{Held, held};
+use crate::colocation::demand::Demand;
+use crate::colocation::observed::Sitting;
+use crate::colocation::share::Slice;
+use crate::colocation::slices::PROFILES;
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::{MigInstance, Outline, Process};
 use crate::domain::recording::{Recording, Trace};
+use crate::domain::time::TimeSpan;
 use crate::storage::{Selection, StoredRecording};
 use std::collections::BTreeSet;
 
@@ -112,6 +117,8 @@ pub(crate) struct Seen {
     pub(crate) is_alone: bool,
     /// The MIG instance that it had to itself.
     pub(crate) instance: Option<String>,
+    /// How much of the GPU that instance is; `None` without one, or for a profile that is not known.
+    slice: Option<Slice>,
     /// Memory of the GPU, bytes.
     pub(crate) capacity_bytes: Option<f64>,
     /// What it held.
@@ -129,15 +136,31 @@ pub(crate) fn gpu_part(recording: &StoredRecording, gpu: &GpuId) -> Result<Recor
     Ok(part)
 }
 
+impl Seen {
+    /// What the tenant asked of its GPU; `None` where nothing shows when it was active.
+    pub(crate) fn demand(&self, it: &Candidate, idle_w: Option<f64>) -> Option<Demand> {
+        let (gpu, tenant, is_alone) = (&it.gpu, &it.tenant, self.is_alone);
+        let demand = Demand::recorded(&self.part, Sitting { gpu, tenant, is_alone, idle_w })?;
+        Some(match self.slice {
+            Some(slice) => demand.inside(slice),
+            None => demand,
+        })
+    }
+}
+
 /// Loads the GPU of a tenant; processes without a tenant become one each.
-pub(crate) fn seen(recording: &StoredRecording, it: &Candidate) -> Result<Seen, CliError> {
+pub(crate) fn seen(
+    recording: &StoredRecording,
+    it: &Candidate,
+    span: Option<TimeSpan>,
+) -> Result<Seen, CliError> {
     let outline = recording.outline();
     let is_meant = |subject: &&Subject| match subject {
         Subject::Tenant { gpu: None, tenant } => *tenant == it.tenant,
         other => other.gpu() == Some(&it.gpu),
     };
     let subjects: Vec<Subject> = outline.subjects.iter().filter(is_meant).cloned().collect();
-    let selection = Selection { subjects: Some(subjects), ..Selection::default() };
+    let selection = Selection { subjects: Some(subjects), span, ..Selection::default() };
     let mut part = recording.load(&selection)?;
     name_processes(&mut part);
     let capacity_bytes = part
@@ -146,15 +169,16 @@ pub(crate) fn seen(recording: &StoredRecording, it: &Candidate) -> Result<Seen, 
     let is_own = |instance: &&MigInstance| {
         instance.instance.gpu == it.gpu && instance.tenants.as_slice() == [it.tenant.clone()]
     };
-    let instance = part
-        .outline
-        .mig_instances
-        .iter()
-        .find(is_own)
-        .map(|it| part.outline.label(&Subject::MigInstance { instance: it.instance.clone() }));
+    let own = part.outline.mig_instances.iter().find(is_own);
+    let instance =
+        own.map(|it| part.outline.label(&Subject::MigInstance { instance: it.instance.clone() }));
+    let slice = own.and_then(|it| {
+        let short = it.profile.as_deref()?.split('.').next()?;
+        PROFILES.iter().find(|known| known.0 == short).map(|known| known.1)
+    });
     let is_alone = it.is_whole_gpu || !has_company(&part, it);
     let held = held(&part, it);
-    Ok(Seen { is_alone, instance, capacity_bytes, held, part })
+    Ok(Seen { is_alone, instance, slice, capacity_bytes, held, part })
 }
 
 /// Gives every process without a tenant one of its own, called by its label.

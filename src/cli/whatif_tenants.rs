@@ -10,7 +10,6 @@ use crate::cli::whatif_memory::{steady, together};
 use crate::cli::whatif_seen::{Candidate, Seen, candidates, seen};
 use crate::colocation::demand::Demand;
 use crate::colocation::memory::{MeasuredPhase, MemoryDemand};
-use crate::colocation::observed::Sitting;
 use crate::colocation::profiles::profiles;
 use crate::domain::ident::GpuId;
 use crate::domain::outline::Outline;
@@ -138,8 +137,8 @@ fn of_recording(
     };
     let mut found = Vec::new();
     for candidate in chosen {
-        let seen = during("reading", || seen(recording, candidate))?;
-        match demand(&seen, candidate, arguments) {
+        let seen = during("reading", || seen(recording, candidate, None))?;
+        match seen.demand(candidate, arguments.settings.idle_power) {
             Some(demand) => {
                 found.push(as_found(demand, candidate, &seen, (outline, file.as_str())));
             }
@@ -164,16 +163,6 @@ fn never_seen(path: &Path, candidate: &Candidate) -> CliError {
     let message =
         format!("{}: nothing shows when `{}` was active", path.display(), candidate.tenant);
     CliError::not_enough_data(message, REMEDY)
-}
-
-fn demand(seen: &Seen, candidate: &Candidate, arguments: &WhatIfArgs) -> Option<Demand> {
-    let sitting = Sitting {
-        gpu: &candidate.gpu,
-        tenant: &candidate.tenant,
-        is_alone: seen.is_alone,
-        idle_w: arguments.settings.idle_power,
-    };
-    Demand::recorded(&seen.part, sitting)
 }
 
 fn as_found(

@@ -64,7 +64,7 @@ pub(crate) fn board(found: &mut [Found], arguments: &WhatIfArgs) -> Result<Board
     for it in found.iter() {
         if let Some(instance) = &it.party.instance {
             notes.push(format!(
-                "{} was recorded in {instance}: what it asks of the instance is taken as what it would ask of the whole GPU, so its slowdowns are upper limits",
+                "{} was recorded in {instance}: its SMs and bandwidth count as that part of the GPU; whether it would use more of a whole one was not seen",
                 it.party.name
             ));
         }

@@ -2,6 +2,7 @@
 
 use crate::colocation::draw::Draw;
 use crate::colocation::range::Range;
+use crate::colocation::share::Slice;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -282,6 +283,20 @@ impl Demand {
     /// The same with a stated share of the SMs and of the memory bandwidth while active.
     pub fn wide(self, width: f64, bandwidth: f64) -> Self {
         Self { width: Range::exact(width), bandwidth: Range::exact(bandwidth), ..self }
+    }
+
+    /// The same, where it was recorded inside a MIG instance: its shares are shares of that.
+    ///
+    /// What it would use of a whole GPU beyond the instance was not seen.
+    pub fn inside(self, slice: Slice) -> Self {
+        let part = |it: Range, share: f64| Range {
+            expected: share * it.expected,
+            low: share * it.low,
+            high: share * it.high,
+        };
+        let width = part(self.width, slice.compute());
+        let bandwidth = part(self.bandwidth, slice.bandwidth());
+        Self { width, bandwidth, ..self }
     }
 
     /// The same with a stated power over idle while active, W.

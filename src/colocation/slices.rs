@@ -5,9 +5,9 @@ use crate::colocation::phases::Budget;
 use crate::colocation::share::{Mechanism, Slice};
 use crate::colocation::whatif::{Options, Seat, predict};
 
-/// Profiles of one compute instance by their short names.
+/// Profiles of the boards with seven compute slices by their short names; 1g with double memory is left out.
 ///
-/// Source: NVIDIA, MIG User Guide, profiles of A100 and H100 (*not checked*); 1g with double memory is left out.
+/// A test holds them to the table of `domain::mig_geometry`, which has its sources.
 pub const PROFILES: [(&str, Slice); 5] = [
     ("1g", Slice { compute_slices: 1, memory_slices: 1 }),
     ("2g", Slice { compute_slices: 2, memory_slices: 2 }),
@@ -29,6 +29,8 @@ pub fn name_of(slice: Slice) -> Option<&'static str> {
 }
 
 /// Whether these instances can stand beside each other on one GPU.
+///
+/// For [`PROFILES`] the sums decide: whatever they allow has a placement, which a test shows for every set.
 pub fn fit_together(slices: &[Slice]) -> bool {
     slices.iter().map(|it| it.compute_slices).sum::<u32>() <= COMPUTE_SLICES
         && slices.iter().map(|it| it.memory_slices).sum::<u32>() <= MEMORY_SLICES
@@ -105,6 +107,8 @@ fn search(
 mod tests {
     use super::*;
     use crate::colocation::demand::Spread;
+    use crate::domain::mig_geometry::BOARDS;
+    use crate::domain::mig_geometry::Room;
 
     fn profile(name: &str) -> Slice {
         PROFILES.iter().find(|it| it.0 == name).unwrap().1
@@ -119,6 +123,37 @@ mod tests {
     }
 
     #[test]
+    fn profiles_and_what_fits_are_those_of_every_board_with_seven_slices() {
+        for board in BOARDS.iter().filter(|it| it.compute_slices == COMPUTE_SLICES) {
+            assert_eq!(board.memory_slices, MEMORY_SLICES, "{}", board.name);
+            let index = |(name, slice): (&str, Slice)| {
+                let is_it = |it: &crate::domain::mig_geometry::MigProfile| {
+                    let sizes = (it.compute_slices, it.memory_slices);
+                    it.is_plain() && sizes == (slice.compute_slices, slice.memory_slices)
+                };
+                let at = board.profiles.iter().position(is_it).unwrap();
+                assert_eq!(board.profiles[at].short_name(), name);
+                at
+            };
+            let indices = PROFILES.map(index);
+            let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
+            let mut feasible = 0;
+            while let Some(set) = sets.pop() {
+                let slices: Vec<Slice> = set.iter().map(|it| PROFILES[*it].1).collect();
+                let placed: Vec<usize> = set.iter().rev().map(|it| indices[*it]).collect();
+                let fits = Room::empty(board).has_room_for(&placed);
+                assert_eq!(fit_together(&slices), fits, "{} {set:?}", board.name);
+                if fits {
+                    feasible += 1;
+                    let from = set.last().copied().unwrap_or(0);
+                    sets.extend((from..5).map(|it| [set.as_slice(), &[it]].concat()));
+                }
+            }
+            assert_eq!(feasible, 38, "{}: 37 and the empty one", board.name);
+        }
+    }
+
+    #[test]
     fn who_needs_more_gets_more_and_a_named_slice_stays() {
         let wide =
             Demand::bursts("wide", 0.3, (0.05, Spread::Fixed), 100.0).unwrap().wide(0.9, 0.0);
@@ -129,6 +164,17 @@ mod tests {
         assert_eq!(split(&[None, None]).unwrap()[0], profile("4g"));
         assert_eq!(split(&[Some(profile("2g")), None]).unwrap()[0], profile("2g"));
         assert_eq!(split(&[Some(profile("7g")), None]), None);
+    }
+
+    #[test]
+    fn who_was_recorded_in_an_instance_keeps_its_speed_in_such_a_one() {
+        let bursts =
+            || Demand::bursts("half", 0.6, (0.5, Spread::Fixed), 200.0).unwrap().wide(1.0, 0.4);
+        let half = profile("3g");
+        let options = Options::default();
+        assert!(cost(&bursts(), half, &options) > 1.5, "the whole GPU was its own");
+        let inside = cost(&bursts().inside(half), half, &options);
+        assert!(inside < 1.1, "{inside}");
     }
 
     #[test]

@@ -5,10 +5,12 @@
 pub mod blind_spot;
 pub mod collector;
 pub(crate) mod endpoint;
+pub mod glob;
 pub(crate) mod histogram;
 pub mod ident;
 pub mod metric;
 pub mod metric_table;
+pub mod mig_geometry;
 pub mod outline;
 pub mod recording;
 pub mod secrets;

@@ -11,6 +11,17 @@ pub fn suggestion(found: &str, known: &[&str]) -> String {
     }
 }
 
+/// The key that a file has and its reader does not know, with what may have been meant, from serde's message.
+///
+/// `None` where the message is about something else.
+pub fn unknown_key(message: &str) -> Option<(String, String)> {
+    let is_about_keys = message.contains("unknown field") || message.contains("unknown variant");
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let found = quoted.next().filter(|_| is_about_keys)?;
+    let known: Vec<&str> = quoted.collect();
+    Some((found.to_owned(), suggestion(found, &known)))
+}
+
 /// Letters to insert, drop or replace until one text is the other.
 ///
 /// Source: V. Levenshtein, Soviet Physics Doklady 10 (1966), 707–710.
@@ -38,6 +49,14 @@ mod tests {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("", "abc"), 3);
         assert_eq!(distance("Power", "power"), 0);
+    }
+
+    #[test]
+    fn a_message_of_serde_gives_the_key_and_its_neighbour() {
+        let (found, advice) =
+            unknown_key("unknown field `colum`, expected `unit` or `column`").unwrap();
+        assert_eq!((found.as_str(), advice.as_str()), ("colum", "did you mean `column`?"));
+        assert_eq!(unknown_key("invalid type: `a`"), None);
     }
 
     #[test]

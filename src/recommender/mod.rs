@@ -1,7 +1,26 @@
-//! Findings become verdicts, by the thresholds of one policy.
+//! Findings and what owners say become verdicts, by the thresholds of one policy.
 //!
 //! Floor 3.
 
+mod apart;
+pub mod audit;
+mod confidence;
+pub mod configuration;
+pub mod decide;
+pub mod grouping;
+pub mod layout;
+pub mod manifest;
+pub mod mechanism;
 pub mod memory_risk;
+mod open_answers;
+pub mod played;
 pub mod policy;
+pub mod reason;
+pub mod seen;
+pub mod shape;
+pub mod situation;
 pub mod suitability;
+pub mod tenant_policy;
+pub mod together;
+pub mod told;
+pub mod verdict;

@@ -1,5 +1,6 @@
 //! Every threshold of the verdicts, with its unit and its reason.
 
+use crate::domain::spelling::suggestion;
 use serde::{Deserialize, Serialize};
 
 /// Every threshold of the verdicts; the defaults are the product's judgement.
@@ -30,6 +31,30 @@ pub struct Policy {
     pub tail_ratio: f64,
     /// Share of the framebuffer in use at the peak from which memory leaves no room, 0 to 1.
     pub full_memory_ratio: f64,
+    /// Chance of running out of memory within a day up to which tenants may share it, 0 to 1.
+    pub out_of_memory_day_ratio: f64,
+    /// Share of a device's memory that is left to the driver where it does not say, 0 to 1.
+    pub memory_reserve_ratio: f64,
+    /// Room above a measured peak that a MIG instance or a pinned limit must have, as a share of the peak, 0 to 1.
+    pub memory_margin_ratio: f64,
+    /// Memory that a profile leaves unused from which that is named, in MiB.
+    pub stranded_mib: f64,
+    /// Sum of busy shares of the SMs below which MPS is considered, 0 to 1.
+    pub mps_busy_ratio: f64,
+    /// Sum of shares of the attainable bandwidth below which MPS is considered, 0 to 1.
+    pub mps_bandwidth_ratio: f64,
+    /// Sum of busy shares of the time below which time slicing is considered, 0 to 1.
+    pub time_slicing_duty_ratio: f64,
+    /// Extra time per piece of work that a throughput or training tenant may pay, as a share.
+    pub throughput_extra_ratio: f64,
+    /// Extra time per piece of work that a batch tenant may pay, as a share.
+    pub batch_extra_ratio: f64,
+    /// Extra time per piece of work that a development tenant may pay, as a share.
+    pub development_extra_ratio: f64,
+    /// Growth of the p99 that a latency-sensitive tenant without a target may pay, as a share.
+    pub latency_extra_ratio: f64,
+    /// Confidence below which a verdict is not enough evidence, 0 to 1.
+    pub least_confidence: f64,
 }
 
 impl Default for Policy {
@@ -46,8 +71,33 @@ impl Default for Policy {
             long_burst_s: 0.1,
             tail_ratio: 0.01,
             full_memory_ratio: 0.9,
+            out_of_memory_day_ratio: 1e-3,
+            memory_reserve_ratio: 0.03,
+            memory_margin_ratio: 0.05,
+            stranded_mib: 10_240.0,
+            mps_busy_ratio: 0.9,
+            mps_bandwidth_ratio: 0.8,
+            time_slicing_duty_ratio: 0.5,
+            throughput_extra_ratio: 0.1,
+            batch_extra_ratio: 0.5,
+            development_extra_ratio: 1.0,
+            latency_extra_ratio: 0.5,
+            least_confidence: 0.2,
         }
     }
+}
+
+/// Sections of the same file that are about tenants.
+const TENANTS: [&str; 2] = ["tenant", "default"];
+
+/// Line of a key at the top of a file, from 1.
+fn line_of(text: &str, key: &str) -> usize {
+    let names = |line: &str| {
+        let line = line.trim_start().trim_start_matches(['[', '"', '\'']);
+        line.strip_prefix(key)
+            .is_some_and(|it| !it.starts_with(|it: char| it.is_alphanumeric() || it == '_'))
+    };
+    1 + text.lines().position(names).unwrap_or(0)
 }
 
 /// One threshold for people: key, value, unit and reason.
@@ -66,9 +116,19 @@ pub struct Threshold {
 /// Why a policy file could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// The text is no TOML, has an unknown key, or a value of another type.
+    /// The text is no TOML, or has a value of another type.
     #[error("policy: {0}")]
     Syntax(String),
+    /// A key that is neither a threshold nor about tenants.
+    #[error("policy, line {line}: there is no key `{key}`; {advice}")]
+    UnknownKey {
+        /// Line, from 1.
+        line: usize,
+        /// The key.
+        key: String,
+        /// The nearest key that exists.
+        advice: String,
+    },
     /// A value lies outside what makes sense.
     #[error("policy: `{key}` is {value}, expected {expected}")]
     Range {
@@ -89,10 +149,25 @@ impl PolicyError {
 }
 
 impl Policy {
-    /// The defaults, overridden by a TOML text.
+    /// The defaults, overridden by a TOML text; what it says about tenants is not looked at.
+    ///
+    /// [`crate::recommender::tenant_policy::TenantPolicies`] reads the rest of the same file.
     pub fn from_toml(text: &str) -> Result<Self, PolicyError> {
-        let policy: Policy = toml::from_str(text)
+        let mut table: toml::Table = toml::from_str(text)
             .map_err(|it| PolicyError::Syntax(it.to_string().trim().to_owned()))?;
+        TENANTS.iter().for_each(|it| drop(table.remove(*it)));
+        let known: Vec<&'static str> =
+            Self::default().thresholds().iter().map(|it| it.key).collect();
+        if let Some(key) = table.keys().find(|it| !known.contains(&it.as_str())) {
+            return Err(PolicyError::UnknownKey {
+                line: line_of(text, key),
+                key: key.clone(),
+                advice: suggestion(key, &[known.as_slice(), &TENANTS].concat()),
+            });
+        }
+        let policy: Policy = table
+            .try_into()
+            .map_err(|it: toml::de::Error| PolicyError::Syntax(it.message().to_owned()))?;
         for threshold in policy.thresholds() {
             let (key, value) = (threshold.key, threshold.value);
             let is_share = threshold.unit == "0..1";
@@ -119,6 +194,7 @@ impl Policy {
     pub fn thresholds(&self) -> Vec<Threshold> {
         let share = |key, value, reason| Threshold { key, value, unit: "0..1", reason };
         let seconds = |key, value, reason| Threshold { key, value, unit: "s", reason };
+        let extra = |key, value, reason| Threshold { key, value, unit: "share of the time alone", reason };
         vec![
             Threshold { key: "least_samples", value: self.least_samples as f64, unit: "samples",
                 reason: "a 95th percentile from fewer samples is one sample" },
@@ -142,6 +218,30 @@ impl Policy {
                 "bursts in less than 1 % of the time cannot reach a neighbour's p99"),
             share("full_memory_ratio", self.full_memory_ratio,
                 "contexts, fragments and the driver's reserve take the rest"),
+            share("out_of_memory_day_ratio", self.out_of_memory_day_ratio,
+                "one device in a thousand loses a tenant a day: no more than other faults do"),
+            share("memory_reserve_ratio", self.memory_reserve_ratio,
+                "drivers were seen to keep 3 to 4 % of the framebuffer"),
+            share("memory_margin_ratio", self.memory_margin_ratio,
+                "a peak that was seen is not the highest there is"),
+            Threshold { key: "stranded_mib", value: self.stranded_mib, unit: "MiB",
+                reason: "tens of gigabytes in an instance that nobody uses are worth another layout" },
+            share("mps_busy_ratio", self.mps_busy_ratio,
+                "above it kernels wait for SMs although they may run at once"),
+            share("mps_bandwidth_ratio", self.mps_bandwidth_ratio,
+                "above it memory traffic of one slows the other, whatever the SMs do"),
+            share("time_slicing_duty_ratio", self.time_slicing_duty_ratio,
+                "above it turns overlap more often than not"),
+            extra("throughput_extra_ratio", self.throughput_extra_ratio,
+                "a tenth less work is what a larger slice or a device of its own would win back"),
+            extra("batch_extra_ratio", self.batch_extra_ratio,
+                "nobody waits for it, but two devices would do the work of three"),
+            extra("development_extra_ratio", self.development_extra_ratio,
+                "twice as long is accepted where a device would stand idle most of the day"),
+            extra("latency_extra_ratio", self.latency_extra_ratio,
+                "without a target, a p99 that grows by half is noticed"),
+            share("least_confidence", self.least_confidence,
+                "below it a verdict rests on assumptions only"),
         ]
     }
 }
@@ -157,8 +257,15 @@ mod tests {
     }
 
     #[test]
+    fn what_a_file_says_about_tenants_is_left_to_their_reader() {
+        let text = "tail_ratio = 0.02\n[default]\nclass = \"batch\"\n[[tenant]]\nname = \"a\"\n";
+        assert_eq!(Policy::from_toml(text).unwrap().tail_ratio, 0.02);
+    }
+
+    #[test]
     fn a_misspelt_key_and_an_impossible_value_are_errors_that_name_them() {
-        let error = Policy::from_toml("long_bust_s = 1").unwrap_err().to_string();
+        let error = Policy::from_toml("\nlong_bust_s = 1").unwrap_err().to_string();
+        assert!(error.starts_with("policy, line 2"), "{error}");
         assert!(error.contains("long_bust_s") && error.contains("long_burst_s"), "{error}");
         let error = Policy::from_toml("tail_ratio = 1.5").unwrap_err().to_string();
         assert!(error.contains("`tail_ratio` is 1.5"), "{error}");

@@ -2,12 +2,14 @@
 //!
 //! Floor 5. Reads no file, no clock and no environment: the same results give the same bytes.
 
+pub mod audit;
 pub mod block;
 mod cells;
 pub mod diagnosis;
 pub mod figure;
 mod influences;
 pub mod plot;
+pub mod recommend;
 pub mod render;
 pub mod sections;
 #[cfg(test)]

@@ -164,6 +164,17 @@ pub(crate) fn percent(ratio: f64) -> String {
     }
 }
 
+/// A chance for people, from 0 to 1: never 0 % for what may happen, never 100 % for what may not.
+pub(crate) fn chance(ratio: f64) -> String {
+    match 100.0 * ratio {
+        it if it <= 0.0 => "0 %".to_owned(),
+        it if it < 0.1 => "< 0.1 %".to_owned(),
+        it if it > 99.9 => "> 99.9 %".to_owned(),
+        it if it < 10.0 => format!("{it:.1} %"),
+        it => format!("{it:.0} %"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -100,6 +100,11 @@ pub fn phase_peaks(samples: &[&[f64]], room_bytes: f64) -> Option<PhasePeaks> {
     peaks_over_phase(samples, room_bytes, PHASES, SEED)
 }
 
+/// Whether tenants hold more than there is for most of the time, without any rise: a crossing was before the first sample.
+pub(super) fn is_too_much(crossings: f64, over_ratio: f64) -> bool {
+    crossings == 0.0 && over_ratio >= 0.5
+}
+
 /// What independent phases bring.
 struct Chances {
     per_s: f64,
@@ -125,6 +130,9 @@ impl Chances {
     }
 
     fn within(&self, horizon_s: f64) -> f64 {
+        if is_too_much(self.per_s, self.over) {
+            return 1.0;
+        }
         1.0 - (1.0 - self.over) * (-self.per_s * horizon_s).exp()
     }
 

@@ -169,3 +169,27 @@ proptest! {
         prop_assert!((0.0..=1.0).contains(&risk(&small, 0)));
     }
 }
+
+#[test]
+fn what_never_fits_is_said_so_and_one_high_start_is_not_that() {
+    let always = [MemoryDemand::of("big", &[&[18.0 * GB; 100]], 0.1).unwrap()];
+    let found = forecast(&asked(&always, 15.0, None)).unwrap();
+    assert_eq!(found.risks[0].risk_ratio, Some(1.0));
+    assert!(found.sentence.contains("does not fit"), "{}", found.sentence);
+    let mut falling = vec![20.0 * GB; 100];
+    falling.extend([10.0 * GB; 900]);
+    let falls = [MemoryDemand::of("falls", &[&falling], 0.1).unwrap()];
+    let found = forecast(&asked(&falls, 15.0, None)).unwrap();
+    assert!(found.risks[0].risk_ratio.unwrap() < 0.5, "{:?}", found.risks);
+    assert!(!found.sentence.contains("does not fit"), "{}", found.sentence);
+}
+
+#[test]
+fn most_of_the_time_too_much_is_too_much_though_a_restart_lies_between() {
+    // Restarts begin a life: the rise into it is no crossing of a tenant that was there.
+    let lives = [[18.0 * GB; 460], [18.0 * GB; 460]];
+    let absent = [0.0; 40];
+    let big = [MemoryDemand::of("big", &[&lives[0], &absent, &lives[1], &absent], 0.1).unwrap()];
+    let found = forecast(&asked(&big, 15.0, None)).unwrap();
+    assert_eq!(found.risks[1].risk_ratio, Some(1.0), "{:?}", found.risks);
+}

@@ -1,5 +1,6 @@
 //! A forecast in sentences.
 
+use crate::colocation::memory::forecast::is_too_much;
 use crate::colocation::memory::{ForecastBasis, MemoryForecast, MemoryQuestion, Phases};
 use crate::domain::units::{MemoryBytes, Seconds};
 
@@ -51,6 +52,13 @@ pub(super) fn sentence(question: &MemoryQuestion<'_>, found: &MemoryForecast) ->
             times(question),
             Seconds(question.measured.map_or(0.0, |it| it.seen_s))
         ),
+        ForecastBasis::IndependentPhases | ForecastBasis::WorseOfBoth
+            if is_too_much(found.crossings_per_h, found.over_ratio) =>
+        {
+            format!(
+                "it does not fit: most of the time, and without any peak, more than {room} is held"
+            )
+        }
         ForecastBasis::IndependentPhases | ForecastBasis::WorseOfBoth => {
             format!(
                 "peaks add up to {peaks} of {room} and meet {least}{rate} at random phases{risk}"

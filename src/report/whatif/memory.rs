@@ -6,7 +6,7 @@ use crate::domain::units::MemoryBytes;
 use crate::report::block::{Block, Cell, Mark, Statement, Table};
 use crate::report::cells::{missing, numbers, words};
 use crate::report::whatif::{Scene, WhatIf, way};
-use crate::report::wording::{capitalised, list, name, shorten, stopped};
+use crate::report::wording::{capitalised, chance, list, name, shorten, stopped};
 
 /// Longest name in the table.
 const LONGEST_NAME: usize = 20;
@@ -41,17 +41,6 @@ pub(super) fn addition(input: &WhatIf<'_>) -> String {
         (false, _) => format!("of up to {}", chance(most)),
     };
     format!(" But memory runs out under {} within a day, with a chance {how_likely}.", list(&ways))
-}
-
-/// A chance for people: never 0 % for what may happen.
-fn chance(ratio: f64) -> String {
-    match 100.0 * ratio {
-        it if it <= 0.0 => "0 %".to_owned(),
-        it if it < 0.1 => "< 0.1 %".to_owned(),
-        it if it > 99.9 => "> 99.9 %".to_owned(),
-        it if it < 10.0 => format!("{it:.1} %"),
-        it => format!("{it:.0} %"),
-    }
 }
 
 fn together(input: &WhatIf<'_>) -> String {

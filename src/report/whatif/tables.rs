@@ -3,6 +3,7 @@
 use crate::colocation::demand::Pace;
 use crate::colocation::objective::Keeping;
 use crate::colocation::range::Range;
+use crate::colocation::share::Mechanism;
 use crate::colocation::slices::name_of;
 use crate::domain::units::Seconds;
 use crate::report::block::{Block, Cell, Mark, Statement, Table};
@@ -109,6 +110,7 @@ fn terms(row: &Row<'_>) -> Cell {
     match (row.terms.thread_share, row.terms.slice.and_then(name_of)) {
         (Some(share), _) => Cell::Quantity(format!("{:.0} %", 100.0 * share)),
         (_, Some(slice)) => Cell::Quantity(slice.to_owned()),
+        (_, None) if row.scene.mechanism == Mechanism::Mig => missing(&why(row)),
         _ => Cell::Quantity("all".to_owned()),
     }
 }

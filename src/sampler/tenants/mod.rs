@@ -6,7 +6,6 @@
 mod cgroup;
 mod command;
 mod ghost;
-mod glob;
 mod host;
 mod names;
 mod resolver;

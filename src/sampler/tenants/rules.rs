@@ -2,8 +2,8 @@
 //!
 //! `docs/CLI.md` explains every key; an unknown one is an error that names the nearest.
 
+use crate::domain::glob;
 use crate::domain::spelling::suggestion;
-use crate::sampler::tenants::glob;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,10 +1,14 @@
 //! Results as JSON: the schema that `docs/CLI.md` describes.
 
+pub(in crate::report::render) mod audit;
 mod diagnosis;
 pub(in crate::report::render) mod influences;
+mod recommend;
 pub(in crate::report::render) mod whatif;
 
+pub use audit::audit;
 pub use diagnosis::{diagnosis, experiment};
+pub use recommend::recommendation;
 pub use whatif::whatif;
 
 use crate::analysis::findings::{DeviceFindings, Findings, ScopeFindings, SubjectFindings};

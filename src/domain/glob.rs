@@ -1,7 +1,7 @@
 //! Patterns of names: `*` stands for any letters, `?` for one.
 
 /// Whether the whole text is what the pattern describes; capital letters count.
-pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut read) = (0, 0);

@@ -1,0 +1,263 @@
+//! The decision: every way to share is weighed, and the first that is possible is chosen.
+//!
+//! The order in which ways come into question follows from what the tenants are for; see `docs/VERDICTS.md`.
+
+use crate::recommender::apart::apart;
+use crate::recommender::confidence::{confidence, lowered};
+use crate::recommender::mechanism::{
+    Assessment, Case, MECHANISMS, MechanismId, Plan, Standing, mechanism,
+};
+use crate::recommender::open_answers::open_answers;
+use crate::recommender::played::Played;
+use crate::recommender::policy::Policy;
+use crate::recommender::reason::{Measurement, Reason, ReasonKind, Weight};
+use crate::recommender::situation::{Situation, Tenant, Trust};
+use crate::recommender::tenant_policy::Class;
+use crate::recommender::verdict::{Chosen, Freed, Outcome, Rejected, Settling, Verdict};
+use std::collections::BTreeMap;
+
+/// What should be done with a device.
+pub fn decide(situation: &Situation, policy: &Policy) -> Verdict {
+    decide_played(situation, &Played::of(situation), policy)
+}
+
+/// The same where every way was played before: another policy costs next to nothing then.
+pub fn decide_played(situation: &Situation, played: &Played, policy: &Policy) -> Verdict {
+    let choice = Choice::of(situation, played, policy);
+    let mut lowered_by = lowered(situation, choice.picked());
+    let sure = confidence(&lowered_by);
+    let is_doubtful = choice.outcome() == Outcome::Share && sure.value() < policy.least_confidence;
+    let outcome = if is_doubtful { Outcome::NotEnoughEvidence } else { choice.outcome() };
+    let chosen = choice.picked().filter(|_| !is_doubtful).and_then(Chosen::of);
+    lowered_by.sort_by(|one, other| one.factor.total_cmp(&other.factor));
+    let plan = choice.picked().filter(|_| !is_doubtful).and_then(|it| it.plan.as_ref());
+    Verdict {
+        gpu: situation.gpu.clone(),
+        label: situation.label.clone(),
+        outcome,
+        decisive: choice.decisive(),
+        current: situation.now.clone(),
+        disruption: plan.map(|it| mechanism(it.mechanism).disruption(situation, it)),
+        freed: plan.map(|it| freed(situation, it, policy)),
+        rejected: choice.rejected(chosen.as_ref().map(|it| it.mechanism)),
+        apart: if outcome == Outcome::Share { None } else { apart(situation, policy) },
+        measurement: choice.settling(),
+        answers: open_answers(situation, played, policy, &choice),
+        chosen,
+        confidence: sure,
+        lowered_by,
+        unseen: situation.unseen.clone(),
+    }
+}
+
+/// Every way weighed, in the order in which they come into question.
+pub(crate) struct Choice {
+    assessments: Vec<Assessment>,
+    picked: Option<usize>,
+    is_empty: bool,
+}
+
+impl Choice {
+    pub(crate) fn of(situation: &Situation, played: &Played, policy: &Policy) -> Self {
+        let case = Case { situation, played, policy };
+        let order = order(situation, policy);
+        let mut assessments: Vec<Assessment> =
+            MECHANISMS.iter().map(|it| it.assess(&case)).collect();
+        let place = |it: &Assessment| order.iter().position(|id| *id == it.mechanism);
+        assessments.sort_by_key(place);
+        let picked = pick(&assessments);
+        Self { assessments, picked, is_empty: situation.tenants.is_empty() }
+    }
+
+    /// What is proposed; `None` where something has to be measured first.
+    pub(crate) fn picked(&self) -> Option<&Assessment> {
+        self.picked.map(|it| &self.assessments[it]).filter(|_| !self.is_empty)
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self.picked().map(|it| it.mechanism) {
+            _ if self.is_empty => Outcome::Nobody,
+            None => Outcome::NotEnoughEvidence,
+            Some(MechanismId::Exclusive) => Outcome::Exclusive,
+            Some(_) => Outcome::Share,
+        }
+    }
+
+    /// Devices that are proposed; `None` where nothing is.
+    pub(crate) fn devices(&self) -> Option<u32> {
+        Some(self.picked()?.plan.as_ref()?.devices)
+    }
+
+    /// What decided: what speaks for the way that was chosen; for a device each, what rules out most other ways.
+    fn decisive(&self) -> Option<Reason> {
+        if self.is_empty {
+            return None;
+        }
+        match self.picked() {
+            None => self.cheapest().map(|it| it.1.clone()),
+            Some(it) if it.mechanism == MechanismId::Exclusive => {
+                it.of_weight(Weight::Favours).next().or_else(|| self.most_refusing()).cloned()
+            }
+            Some(it) => it.of_weight(Weight::Favours).next().cloned(),
+        }
+    }
+
+    /// The first reason of the kind that refuses most ways; of equal ones the first kind.
+    fn most_refusing(&self) -> Option<&Reason> {
+        let mut refused: BTreeMap<ReasonKind, (usize, &Reason)> = BTreeMap::new();
+        for assessment in &self.assessments {
+            let mut kinds: Vec<(ReasonKind, &Reason)> =
+                assessment.of_weight(Weight::Refuses).map(|it| (it.kind, it)).collect();
+            kinds.dedup_by_key(|it| it.0);
+            for (kind, reason) in kinds {
+                refused.entry(kind).or_insert((0, reason)).0 += 1;
+            }
+        }
+        // With nobody to share with, that says nothing where another reason keeps the device whole.
+        if refused.len() > 1 {
+            refused.remove(&ReasonKind::Alone);
+        }
+        let most = refused.values().map(|it| it.0).max()?;
+        refused.values().find(|it| it.0 == most).map(|it| it.1)
+    }
+
+    fn rejected(&self, chosen: Option<MechanismId>) -> Vec<Rejected> {
+        let others = self.assessments.iter().filter(|it| Some(it.mechanism) != chosen);
+        others
+            .map(|it| {
+                let mut reasons = it.reasons.clone();
+                if it.standing == Standing::Possible {
+                    reasons.insert(0, less_fit(it, self.picked()));
+                }
+                let reason = reasons.first().map(|it| it.sentence.clone()).unwrap_or_default();
+                Rejected {
+                    mechanism: it.mechanism,
+                    standing: it.standing,
+                    reason,
+                    reasons,
+                    predicted: it.tenants.clone(),
+                    cost: it.cost,
+                    capacity: it.capacity.clone(),
+                }
+            })
+            .collect()
+    }
+
+    /// The cheapest measurement among the ways that only it keeps open, and that come before what was chosen.
+    fn cheapest(&self) -> Option<(&Measurement, &Reason)> {
+        let until = self.picked.unwrap_or(self.assessments.len());
+        let open = self.assessments[..until].iter().filter(|it| it.standing == Standing::Open);
+        let all = open.flat_map(|it| it.of_weight(Weight::Open));
+        let measurable = all.filter_map(|it| Some((it.measurement.as_ref()?, it)));
+        measurable.reduce(|best, it| if it.0.is_cheaper_than(best.0) { it } else { best })
+    }
+
+    fn settling(&self) -> Option<Settling> {
+        let (measurement, reason) = self.cheapest()?;
+        let mut settled = self.assessments.clone();
+        for assessment in &mut settled {
+            let is_other =
+                |it: &Reason| it.measurement.as_ref().map(|it| it.kind) != Some(measurement.kind);
+            let reasons: Vec<Reason> =
+                assessment.reasons.iter().filter(|it| is_other(it)).cloned().collect();
+            assessment.standing = Assessment::of(assessment.mechanism, reasons).standing;
+        }
+        let allowed = pick(&settled).map(|it| settled[it].mechanism);
+        let before = self.picked().map(|it| it.mechanism);
+        let would_allow = allowed.filter(|it| Some(*it) != before);
+        let then = match would_allow {
+            Some(it) => format!("a good result could bring {}", mechanism(it).title()),
+            None => "more has to be measured after it".to_owned(),
+        };
+        let sentence = format!("open is this: {}; {then}", reason.sentence);
+        Some(Settling { measurement: measurement.clone(), would_allow, sentence })
+    }
+}
+
+/// The first way that is possible; a device each only where no way before it is open.
+fn pick(assessments: &[Assessment]) -> Option<usize> {
+    let sharing = |it: &Assessment| it.mechanism != MechanismId::Exclusive;
+    let first = assessments.iter().position(|it| sharing(it) && it.standing == Standing::Possible);
+    if first.is_some() {
+        return first;
+    }
+    let is_open = assessments.iter().any(|it| sharing(it) && it.standing == Standing::Open);
+    if is_open { None } else { assessments.iter().position(|it| !sharing(it)) }
+}
+
+/// The order in which ways come into question.
+///
+/// Strangers and latency targets want hardware partitions, and so does whoever has a neighbour with long bursts. Notebooks
+/// that seldom work are packed in turns; jobs of one team run at once.
+fn order(situation: &Situation, policy: &Policy) -> [MechanismId; 4] {
+    use MechanismId::{Exclusive, Mig, Mps, TimeSlicing};
+    let tenants = &situation.tenants;
+    let is_firm =
+        |it: &Tenant| it.class() == Class::LatencySensitive || it.policy.latency.is_some();
+    let is_bursty =
+        |it: &Tenant| it.shape.as_ref().is_some_and(|it| it.is_bursty(policy) != Some(false));
+    let all_tolerate = tenants.iter().all(|it| it.class().tolerates_faults());
+    let has_notebooks = tenants.iter().any(|it| it.class() == Class::Development);
+    match () {
+        () if tenants.len() < 2 => [Mig, Exclusive, Mps, TimeSlicing],
+        () if situation.trust() != Trust::One || tenants.iter().any(is_firm) => {
+            [Mig, Mps, TimeSlicing, Exclusive]
+        }
+        () if all_tolerate && has_notebooks => [TimeSlicing, Mps, Mig, Exclusive],
+        () if !all_tolerate && tenants.iter().any(is_bursty) => [Mig, Mps, TimeSlicing, Exclusive],
+        () => [Mps, Mig, TimeSlicing, Exclusive],
+    }
+}
+
+fn less_fit(it: &Assessment, picked: Option<&Assessment>) -> Reason {
+    let better = picked.map_or("another way", |it| mechanism(it.mechanism).title());
+    let cost = |it: &Assessment| it.cost.and_then(|it| it.worst_p99_factor);
+    let numbers = picked.and_then(cost).zip(cost(it)).map_or_else(String::new, |(one, other)| {
+        format!(" (worst p99 up to {one:.2} times that alone, here {other:.2})")
+    });
+    let sentence = match it.mechanism {
+        MechanismId::Exclusive => {
+            let devices = it.plan.as_ref().map_or(1, |it| it.devices);
+            format!(
+                "nothing is wrong with it, but it takes {devices} {} where {better} takes {}",
+                if devices == 1 { "whole device" } else { "devices" },
+                if devices == 1 { "a part of one" } else { "1" }
+            )
+        }
+        _ => format!("it would do too, but {better} comes first for these tenants{numbers}"),
+    };
+    Reason::caution(ReasonKind::Preference, sentence)
+}
+
+/// What a plan leaves to others.
+fn freed(situation: &Situation, plan: &Plan, policy: &Policy) -> Freed {
+    let devices = (situation.tenants.len() as u32).saturating_sub(plan.devices);
+    let (compute_ratio, memory_ratio) = match plan.mechanism {
+        MechanismId::Exclusive => (Some(0.0), Some(0.0)),
+        MechanismId::Mig => left_on_board(situation, plan),
+        MechanismId::Mps | MechanismId::TimeSlicing => {
+            let busy: Option<f64> =
+                situation.tenants.iter().map(|it| Some(it.demand.as_ref()?.busy_share())).sum();
+            let need: Option<f64> = situation.tenants.iter().map(|it| it.needed_mib(policy)).sum();
+            let memory = need.zip(situation.room_mib(policy)).map(|(need, room)| 1.0 - need / room);
+            (busy.map(|it| (1.0 - it).max(0.0)), memory.map(|it| it.max(0.0)))
+        }
+    };
+    Freed { devices, compute_ratio, memory_ratio }
+}
+
+fn left_on_board(situation: &Situation, plan: &Plan) -> (Option<f64>, Option<f64>) {
+    let Some(board) = situation.device.mig.board() else { return (None, None) };
+    let profiles: Vec<usize> = plan
+        .assignments
+        .iter()
+        .filter_map(|it| board.profile_named(it.profile.as_deref()?))
+        .collect();
+    let sum = |of: &dyn Fn(usize) -> u32| profiles.iter().map(|it| of(*it)).sum::<u32>();
+    let compute = sum(&|it| board.profiles[it].compute_slices);
+    let memory = sum(&|it| board.profiles[it].memory_slices);
+    let left = |taken: u32, all: u32| {
+        (all > 0).then(|| f64::from(all.saturating_sub(taken)) / f64::from(all))
+    };
+    (left(compute, board.compute_slices), left(memory, board.memory_slices))
+}

@@ -1,0 +1,159 @@
+//! Whether tenants run out of the memory that they would share.
+
+use crate::colocation::memory::{
+    MemoryDemand, MemoryForecast, MemoryQuestion, MemoryRoom, forecast,
+};
+use crate::domain::units::Seconds;
+use crate::recommender::mechanism::Case;
+use crate::recommender::mechanism::capacity::{mean, times};
+use crate::recommender::reason::{
+    Measurement, MeasurementKind, Names, Reason, ReasonKind, gib, percent,
+};
+use crate::recommender::situation::{MIB, Tenant};
+
+/// Seconds of a day.
+const DAY_S: f64 = 86_400.0;
+
+/// What sharing memory comes to.
+pub(super) struct SharedMemory {
+    /// Chance of running out within a day, 0 to 1; `None` where it is not known.
+    pub(super) day_ratio: Option<f64>,
+    /// Why it may not be, or what has to be seen first; `None` where it fits.
+    pub(super) against: Option<Reason>,
+    /// How many such tenants the memory holds; `None` where it is not known.
+    pub(super) capacity: Option<u32>,
+}
+
+/// All tenants in the memory of the whole device.
+pub(super) fn shared(case: &Case<'_>) -> SharedMemory {
+    let (situation, policy) = (case.situation, case.policy);
+    let room = situation.room_mib(policy);
+    let capacity = mean(situation.tenants.iter().map(|it| it.needed_mib(policy)))
+        .zip(room)
+        .and_then(|(need, room)| times(room, need));
+    let unknown =
+        |against: Reason| SharedMemory { day_ratio: None, against: Some(against), capacity };
+    if let Some(reason) = unseen(&situation.tenants) {
+        return unknown(reason);
+    }
+    let Some(room_mib) = room else {
+        let sentence = "how much memory the device has was not recorded";
+        let what = "read the memory of the device: `nvidia-smi -q -d MEMORY`";
+        let measurement = Measurement::new(MeasurementKind::Device, 0.0, what);
+        return unknown(Reason::open(ReasonKind::Memory, sentence, measurement));
+    };
+    let demands: Vec<MemoryDemand> =
+        situation.tenants.iter().filter_map(Tenant::memory_demand).collect();
+    let question = MemoryQuestion {
+        demands: &demands,
+        room: MemoryRoom {
+            total_bytes: room_mib * MIB,
+            reserved_bytes: Some(0.0),
+            others_bytes: Some(0.0),
+        },
+        measured: situation.met,
+        horizons_s: &[DAY_S],
+    };
+    let Some(found) = forecast(&question) else {
+        return SharedMemory { day_ratio: Some(0.0), against: None, capacity };
+    };
+    let day_ratio = found.risks.last().and_then(|it| it.risk_ratio);
+    let against = match day_ratio {
+        None => Some(blind(&found, &demands)),
+        Some(it) if it > policy.out_of_memory_day_ratio => Some(runs_out(case, &found, it)),
+        Some(_) => None,
+    };
+    SharedMemory { day_ratio, against, capacity }
+}
+
+/// Chance that a tenant runs out of the memory of a device of its own within a day, 0 to 1.
+///
+/// `None` where its memory, or that of the device, is not known, or where its samples are too far apart.
+pub(super) fn alone(case: &Case<'_>, tenant: &Tenant) -> Option<f64> {
+    let room_mib = case.situation.room_mib(case.policy)?;
+    let demand = tenant.memory_demand()?;
+    let room = MemoryRoom {
+        total_bytes: room_mib * MIB,
+        reserved_bytes: Some(0.0),
+        others_bytes: Some(0.0),
+    };
+    let demands = std::slice::from_ref(&demand);
+    let question = MemoryQuestion { demands, room, measured: None, horizons_s: &[DAY_S] };
+    forecast(&question)?.risks.last()?.risk_ratio
+}
+
+/// Tenants of which no memory was seen.
+pub(super) fn unseen(tenants: &[Tenant]) -> Option<Reason> {
+    let unseen: Vec<&str> =
+        tenants.iter().filter(|it| it.peak_mib().is_none()).map(|it| it.name.as_str()).collect();
+    if unseen.is_empty() {
+        return None;
+    }
+    let sentence = format!("how much memory {} take was not seen", Names(&unseen));
+    let sentence = if unseen.len() == 1 { sentence.replace(" take ", " takes ") } else { sentence };
+    let what =
+        "record the memory of each process every 100 ms for 15 min, or state `memory_limit_mib`";
+    let measurement = Measurement::new(MeasurementKind::Memory, 900.0, what);
+    Some(Reason::open(ReasonKind::Memory, sentence, measurement).about(unseen))
+}
+
+/// Samples too far apart for a peak to be believed; `None` where it can be, or where a limit is configured.
+pub(super) fn peak_in_doubt(tenant: &Tenant) -> Option<Reason> {
+    let demand = tenant.memory.as_ref().filter(|_| tenant.policy.memory_limit_mib.is_none())?;
+    let all = std::slice::from_ref(demand);
+    let room =
+        MemoryRoom { total_bytes: f64::MAX, reserved_bytes: Some(0.0), others_bytes: Some(0.0) };
+    let question = MemoryQuestion { demands: all, room, measured: None, horizons_s: &[DAY_S] };
+    let found = forecast(&question).filter(|it| it.needed_interval_s.is_some())?;
+    Some(blind(&found, all).about([tenant.name.as_str()]))
+}
+
+fn blind(found: &MemoryForecast, demands: &[MemoryDemand]) -> Reason {
+    let apart = demands.iter().map(|it| it.interval_s).fold(0.0, f64::max);
+    let sentence = format!(
+        "memory was sampled every {}, and peaks between samples were missed",
+        Seconds(apart)
+    );
+    let every = Seconds(found.needed_interval_s.unwrap_or(0.1));
+    let what = format!(
+        "record the memory of each process every {every} for 15 min, or state `memory_limit_mib`"
+    );
+    let measurement = Measurement::new(MeasurementKind::Memory, 900.0, what);
+    Reason::open(ReasonKind::Memory, sentence, measurement)
+}
+
+/// Averages that fit and peaks that meet are another matter than memory that is too small at any time.
+fn runs_out(case: &Case<'_>, found: &MemoryForecast, day_ratio: f64) -> Reason {
+    let (room, means, peaks) = (
+        gib(found.room_bytes / MIB),
+        gib(found.sum_of_means_bytes / MIB),
+        gib(found.sum_of_peaks_bytes / MIB),
+    );
+    let most = percent(case.policy.out_of_memory_day_ratio);
+    let risk = percent(day_ratio);
+    if found.fits_at_limits == Some(false) {
+        let limits: f64 = case.situation.tenants.iter().filter_map(Tenant::peak_mib).sum();
+        let sentence = format!(
+            "their configured limits and peaks add up to {}, and {room} are there: whoever asks last runs out of memory",
+            gib(limits)
+        );
+        return Reason::refuses(ReasonKind::Memory, sentence);
+    }
+    let is_met = found.sum_of_means_bytes <= found.room_bytes && found.over_ratio < 0.5;
+    let (kind, sentence) = match is_met {
+        true => (
+            ReasonKind::PeaksCoincide,
+            format!(
+                "on average they hold {means} of {room}, but their peaks add up to {peaks}, and whoever asks second runs out of memory: {risk} within a day, {most} is accepted"
+            ),
+        ),
+        false => (
+            ReasonKind::Memory,
+            format!(
+                "they hold {means} on average and {peaks} at their peaks, and {room} are there: {risk} run out of memory within a day, {most} is accepted"
+            ),
+        ),
+    };
+    let names: Vec<&str> = case.situation.tenants.iter().map(|it| it.name.as_str()).collect();
+    Reason::refuses(kind, sentence).about(names)
+}

@@ -1,0 +1,85 @@
+//! How GPUs should be shared, as a report: what to do, why, what it disturbs, what was rejected, and what to apply.
+
+mod apply;
+mod device;
+mod lead;
+
+use crate::recommender::configuration::Configuration;
+use crate::recommender::together::Together;
+use crate::recommender::verdict::Verdict;
+use crate::report::Report;
+use crate::report::block::{Block, Mark, Statement};
+use crate::report::wording::{capitalised, count, name, sentence, stopped};
+
+/// Everything that the answer is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Recommendation<'a> {
+    /// Heading: name of the recording.
+    pub title: &'a str,
+    /// One verdict for each device, in the order of the devices.
+    pub verdicts: &'a [Verdict],
+    /// Who would share if tenants could move between devices; `None` where they are on one device only.
+    pub together: Option<&'a Together>,
+    /// Files to apply.
+    pub configuration: &'a Configuration,
+    /// What was done to the input, each in a sentence.
+    pub notes: &'a [String],
+    /// Version of cotenant.
+    pub tool_version: &'a str,
+    /// The command line without secrets; may be empty.
+    pub command: &'a str,
+}
+
+impl Recommendation<'_> {
+    /// The one sentence that answers the question.
+    pub fn headline(&self) -> String {
+        lead::headline(self)
+    }
+}
+
+/// The answer as neutral blocks, in reading order.
+pub fn report(input: &Recommendation<'_>) -> Report {
+    let mut blocks = vec![heading(2, "answer", "What to do"), Block::Lead(input.headline())];
+    if input.verdicts.len() > 1 {
+        blocks.push(lead::table(input));
+    }
+    for (place, verdict) in input.verdicts.iter().enumerate() {
+        blocks.extend(device::blocks(verdict, place, input.verdicts.len() > 1));
+    }
+    if let Some(together) = input.together {
+        blocks.push(heading(2, "together", "Who belongs together"));
+        blocks.extend(lead::together(together));
+    }
+    blocks.push(heading(2, "apply", "What to apply"));
+    blocks.extend(apply::blocks(input.configuration));
+    blocks.push(heading(2, "made", "How it was made"));
+    blocks.extend(input.notes.iter().map(|it| Block::Text(sentence(it))));
+    blocks.push(Block::Text(format!("Made by cotenant {}.", sentence(input.tool_version))));
+    if !input.command.trim().is_empty() {
+        blocks.push(Block::Code(sentence(input.command)));
+    }
+    let subtitle = match input.verdicts {
+        [] => "no GPU".to_owned(),
+        [one] => name(&one.label),
+        several => count(several.len(), "GPU", "GPUs"),
+    };
+    let title = match input.title {
+        "" => "How the GPU should be shared".to_owned(),
+        title => format!("How to share: {}", name(title)),
+    };
+    Report { title, subtitle, blocks }
+}
+
+fn heading(level: u8, anchor: &str, text: &str) -> Block {
+    Block::Heading { level, anchor: anchor.to_owned(), text: text.to_owned() }
+}
+
+/// A sentence of the recommender with a mark.
+fn statement(mark: Mark, tag: &str, text: &str, notes: Vec<String>) -> Block {
+    Block::Statement(Statement {
+        mark,
+        tag: tag.to_owned(),
+        text: stopped(&capitalised(&sentence(text))),
+        notes: notes.iter().map(|it| stopped(&capitalised(&sentence(it)))).collect(),
+    })
+}
