@@ -316,8 +316,14 @@ fn second_recorder() {
     expect_nothing_lost(&before, &after);
     // Without --append what stands there is not touched; with it the recording grows.
     end(endless(folder, &[])).expect_code(2).expect("with --append");
-    end(endless(folder, &["--append", "--duration", "1s"])).expect_code(0);
-    expect_nothing_lost(&after, &whole(&folder.join("r")));
+    let added = end(endless(folder, &["--append", "--duration", "1s"]));
+    let grown = whole(&folder.join("r"));
+    expect_nothing_lost(&after, &grown);
+    let (added_readings, all) =
+        (grown.outline.readings - after.outline.readings, grown.outline.readings);
+    added
+        .expect_code(0)
+        .expect(&format!("added {added_readings} readings to r, which now holds: {all} readings"));
 }
 
 #[test]

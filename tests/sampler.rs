@@ -8,7 +8,7 @@
 mod support;
 
 use cotenant::domain::blind_spot::{BlindSpot, BlindSpotKind};
-use cotenant::domain::ident::{GpuId, Subject};
+use cotenant::domain::ident::{GpuId, Subject, TenantId};
 use cotenant::domain::metric::Metric;
 use cotenant::domain::recording::Recording;
 use cotenant::domain::series::Series;
@@ -453,6 +453,22 @@ fn losses() -> Vec<Case> {
             },
         ),
         case(
+            "ghost",
+            fault(
+                "[[process]]\nname = \"x\"\npid = 777\nmemory_mib = 2000\n[[fault]]\nkind = \"process_exit\"\nprocess = \"x\"\nfrom_s = 1\nkeeps_memory = true",
+                TRACE,
+            ),
+            8,
+            |it| {
+                let tenant = TenantId::new("ghost");
+                let subject = Subject::Tenant { gpu: Some(it.gpu(0)), tenant };
+                let held = it.recording().series(&subject, Metric::FramebufferUsed);
+                let held = held.expect("the memory that nobody visible holds").values();
+                let mib = held.last().unwrap() / 1_048_576.0;
+                assert!((1990.0..2300.0).contains(&mib), "{mib} MiB");
+            },
+        ),
+        case(
             "id-used-again",
             fault(
                 "[[process]]\nname = \"x\"\npid = 777\nmemory_mib = 100\n[[fault]]\nkind = \"pid_reuse\"\nprocess = \"x\"\nfrom_s = 1\ngone_s = 2.5\nname = \"y\"\nmemory_mib = 300",
@@ -634,6 +650,28 @@ fn what_cannot_be_recorded_or_written_is_said_with_the_remedy() {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("notes.txt/r: creating the folder failed"), "{stderr}");
+}
+
+#[test]
+fn a_gpu_is_named_by_how_its_uuid_begins_where_that_means_one() {
+    let root = tempfile::tempdir().expect("a folder");
+    let two = "scenario = \"steady-30\"\nuntil_s = 9\n[[gpu]]\nuuid = \"GPU-aa1\"\n[[gpu]]\nuuid = \"GPU-ab2\"\n";
+    std::fs::write(root.path().join("plan.toml"), two).expect("a plan");
+    let end = |name: &str| {
+        let arguments = ["--gpu", name, "--duration", "1s"];
+        let output = endless(root.path(), &arguments).wait_with_output().expect("it ends");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, stderr) = end("gpu-a");
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("2 GPUs are called `gpu-a...`"), "{stderr}");
+    assert!(stderr.contains("help: GPUs of this host: 0 (GPU-aa1), 1 (GPU-ab2)"), "{stderr}");
+    let (code, stderr) = end("gpu-ab");
+    assert_eq!(code, Some(0), "{stderr}");
+    let recorded = StoredRecording::open(&root.path().join("r")).expect("readable");
+    let devices = &recorded.outline().devices;
+    assert_eq!(devices.len(), 1);
+    assert_eq!(devices[0].gpu, GpuId::new("GPU-ab2"));
 }
 
 #[test]

@@ -72,7 +72,12 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
     }
     let outline = writer.finish()?;
     screen.live.info(format!(
-        "wrote {place}: {} readings about {} in {}, {} missed; next: cotenant report {place}",
+        "{}: {} readings about {} in {}, {} missed; next: cotenant report {place}",
+        match mode {
+            Mode::Append =>
+                format!("added {} readings to {place}, which now holds", status.readings),
+            _ => format!("wrote {place}"),
+        },
         outline.readings,
         counted(outline.subjects.len(), "subject"),
         Seconds(status.seconds),
@@ -117,25 +122,34 @@ fn chosen(library: &Library, names: &[String]) -> Result<Vec<Identity>, CliError
     }
     let mut gpus: Vec<Identity> = Vec::new();
     for name in names {
-        let is_meant = |it: &&Identity| {
-            it.gpu.as_str() == name || name.parse().is_ok_and(|index: u32| it.index == index)
-        };
         if library.unreachable.iter().any(|it| name.parse() == Ok(it.index)) {
             continue;
         }
-        let Some(found) = library.gpus.iter().find(is_meant) else {
-            let known: Vec<String> =
-                library.gpus.iter().map(|it| format!("{} ({})", it.index, it.gpu)).collect();
-            return Err(CliError::usage(
-                format!("no GPU is called `{name}`"),
-                format!("GPUs of this host: {}", known.join(", ")),
-            ));
-        };
+        let found = named(&library.gpus, name)?;
         if !gpus.contains(found) {
             gpus.push(found.clone());
         }
     }
     Ok(gpus)
+}
+
+/// The GPU with this index, this UUID, or the only one whose UUID begins like this.
+fn named<'a>(gpus: &'a [Identity], name: &str) -> Result<&'a Identity, CliError> {
+    let begins = |it: &&Identity| match name.parse::<u32>() {
+        Ok(index) => it.index == index,
+        Err(_) => {
+            let head = it.gpu.as_str().get(..name.len());
+            !name.is_empty() && head.is_some_and(|it| it.eq_ignore_ascii_case(name))
+        }
+    };
+    let found: Vec<&Identity> = gpus.iter().filter(begins).collect();
+    let problem = match found.as_slice() {
+        [one] => return Ok(one),
+        [] => format!("no GPU is called `{name}`"),
+        [_, _, ..] => format!("{} GPUs are called `{name}...`", found.len()),
+    };
+    let known: Vec<String> = gpus.iter().map(|it| format!("{} ({})", it.index, it.gpu)).collect();
+    Err(CliError::usage(problem, format!("GPUs of this host: {}", known.join(", "))))
 }
 
 /// Other commands may overwrite what stands there; a recorder may only go on with it.

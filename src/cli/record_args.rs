@@ -27,7 +27,7 @@ pub(crate) struct RecordArgs {
     /// How long to record, for example 10m [default: until interrupted]
     #[arg(long, value_name = "DURATION", value_parser = interval)]
     pub(crate) duration: Option<SampleInterval>,
-    /// Only this GPU, by index or UUID; may be repeated [default: all]
+    /// Only this GPU, by index, UUID or how its UUID begins; may be repeated [default: all]
     #[arg(long, value_name = "N|UUID")]
     pub(crate) gpu: Vec<String>,
     /// Share of one core, and of the driver's time, that recording may take

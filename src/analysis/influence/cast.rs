@@ -4,7 +4,7 @@ use crate::analysis::activity::Activity;
 use crate::analysis::idle::filled;
 use crate::analysis::influence::grid::Grid;
 use crate::domain::ident::{MigInstanceId, Subject, TenantId};
-use crate::domain::metric::Metric;
+use crate::domain::metric::{Metric, Scope};
 use crate::domain::outline::{Outline, Process};
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::series::Series;
@@ -67,8 +67,11 @@ pub(crate) fn cast<'a>(
                         .or_insert_with(|| member(tenant.to_string(), subject.clone()));
                     it.subject = subject.clone();
                     it.activities.extend(own);
-                    it.service = Some(trace);
-                    it.has_gpu_clock = is_stamped_by_recorder(trace, &outline.sources);
+                    // The same tenant with and without a GPU: only one of them was measured by itself.
+                    if it.service.is_none_or(|old| own_readings(old) <= own_readings(trace)) {
+                        it.service = Some(trace);
+                        it.has_gpu_clock = is_stamped_by_recorder(trace, &outline.sources);
+                    }
                 }
                 Subject::Process { gpu, .. } => match tenant_of(outline, subject) {
                     Some(tenant) => {
@@ -99,6 +102,12 @@ pub(crate) fn cast<'a>(
     all.sort_by(|a, b| a.label.cmp(&b.label).then_with(|| a.subject.cmp(&b.subject)));
     one_step_for_all(&mut all);
     all
+}
+
+/// How much a tenant measured itself.
+fn own_readings(trace: &Trace) -> usize {
+    let own = trace.series.iter().filter(|it| it.0.spec().scope == Scope::Service);
+    own.map(|it| it.1.len()).sum()
 }
 
 /// Who a process belongs to; nobody's processes are no tenant together, but each a suspect of its own.
@@ -249,4 +258,38 @@ pub(crate) fn watched(grid: &Grid, device: Option<&Trace>, cast: &[Member<'_>]) 
     }
     cast.iter().flat_map(|it| &it.activities).for_each(|it| mark(&it.series));
     is_watched
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ident::GpuId;
+    use crate::domain::time::Timestamp;
+
+    fn trace(metric: Metric, count: i64) -> Trace {
+        let times = (0..count).map(|it| Timestamp::from_micros(it * 1_000_000)).collect();
+        let values = (0..count).map(|it| it as f64).collect();
+        let series = Series::new(times, values).unwrap();
+        Trace { series: [(metric, series)].into(), ..Trace::default() }
+    }
+
+    #[test]
+    fn of_a_tenant_with_and_without_a_gpu_what_it_measured_itself_counts() {
+        let tenant = TenantId::new("chat");
+        let on_gpu = Subject::Tenant { gpu: Some(GpuId::new("GPU-a")), tenant: tenant.clone() };
+        let anywhere = Subject::Tenant { gpu: None, tenant };
+        for [measured, held] in [[&on_gpu, &anywhere], [&anywhere, &on_gpu]] {
+            let part = Recording {
+                traces: [
+                    (measured.clone(), trace(Metric::LatencyP99, 9)),
+                    (held.clone(), trace(Metric::FramebufferUsed, 99)),
+                ]
+                .into(),
+                ..Recording::default()
+            };
+            let all = cast(&[&part], |_| true);
+            assert_eq!(all.len(), 1);
+            assert_eq!(all[0].measured(Metric::LatencyP99).map(Series::len), Some(9));
+        }
+    }
 }

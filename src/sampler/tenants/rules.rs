@@ -99,7 +99,7 @@ impl Rules {
     /// Reads a tenant file.
     ///
     /// Errors: what is no TOML, a key that does not exist, a rule without a tenant or without
-    /// anything to match.
+    /// anything to match, a container's id that is too short to be sure of.
     pub fn from_toml(text: &str) -> Result<Self, RulesError> {
         let rules: Rules = toml::from_str(text).map_err(|it| of_toml(text, &it))?;
         for (number, rule) in (1..).zip(&rules.rule) {
@@ -116,7 +116,17 @@ impl Rules {
                 return Err(refuse("matches nothing in particular", advice));
             }
         }
-        Ok(rules)
+        match rules.container.iter().find(|it| it.id.len() < LEAST_ID) {
+            Some(it) => Err(RulesError {
+                line: None,
+                problem: format!(
+                    "the container id `{}` has fewer than {LEAST_ID} characters",
+                    it.id
+                ),
+                advice: "give at least as many as `docker ps` or `crictl ps` prints".to_owned(),
+            }),
+            None => Ok(rules),
+        }
     }
 
     /// Whether some rule looks at the environment of processes.
@@ -251,5 +261,17 @@ mod tests {
         assert!(error.to_string().contains("rule 1 matches nothing"), "{error}");
         let error = Rules::from_toml("[[rule]]\ntenant = \" \"\npod = \"x\"").unwrap_err();
         assert!(error.to_string().contains("names no tenant"), "{error}");
+    }
+
+    #[test]
+    fn an_id_that_could_be_several_containers_is_refused() {
+        let of =
+            |id: &str| Rules::from_toml(&format!("[[container]]\nid = \"{id}\"\nname = \"a\""));
+        let error = of("0123456789a").unwrap_err();
+        assert!(error.to_string().contains("`0123456789a` has fewer than 12"), "{error}");
+        assert!(error.remedy().contains("docker ps"));
+        let rules = of("0123456789ab").unwrap();
+        assert_eq!(rules.container_name("0123456789abcdef").as_deref(), Some("a"));
+        assert_eq!(rules.container_name("0123456789ac"), None);
     }
 }
