@@ -118,8 +118,8 @@ impl Prometheus {
 
 fn is_installed() -> bool {
     let runs = |program: &str| {
-        let run =
-            Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+        let mut run = Command::new(program);
+        run.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
         run.status().is_ok_and(|it| it.success())
     };
     let is_there = runs("prometheus") && runs("promtool");
@@ -345,8 +345,8 @@ fn what_is_wrong_with_a_server_is_said_with_a_remedy() {
     let bench = Workbench::new();
     let port = free_port();
     let url = format!("http://me:zqsecretqz@127.0.0.1:{port}");
-    let answer = bench.run(&["import", "--prometheus", "host:9090"]);
-    answer.expect_code(1).expect_stderr("http://");
+    let wrong = bench.run(&["import", "--prometheus", "host:9090"]);
+    wrong.expect_code(2).expect_stderr("http://");
     let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -357,9 +357,9 @@ fn what_is_wrong_with_a_server_is_said_with_a_remedy() {
             );
         }
     });
-    let answer = bench.run(&["import", "--prometheus", &url]);
-    answer.expect_code(3).expect_stderr("no metric that is read").expect_stderr("dcgm-exporter");
-    assert!(!answer.stderr().contains("zqsecret"));
+    let empty = bench.run(&["import", "--prometheus", &url]);
+    empty.expect_code(3).expect_stderr("no metric that is read").expect_stderr("dcgm-exporter");
+    assert!(!empty.stderr().contains("zqsecret"));
     assert!(!bench.path("recording.download").exists());
     bench.run(&["import", "--prometheus", &url, "log.csv"]).expect_code(2);
     bench.run(&["import", "--prometheus", &url, "--header", "nonsense"]).expect_code(2);

@@ -37,6 +37,7 @@ impl From<Problem> for CliError {
         let remedy = problem.remedy();
         match problem {
             Problem::Nothing(_) => CliError::not_enough_data(problem.to_string(), remedy),
+            Problem::Given(_) => CliError::usage(problem.to_string(), remedy),
             _ => CliError::unreachable(format!("the server: {problem}"), remedy),
         }
     }

@@ -3,7 +3,7 @@
 use crate::cli::error::CliError;
 use crate::cli::progress::Live;
 use crate::cli::record_args::RecordArgs;
-use crate::domain::outline::Device;
+use crate::domain::outline::{Device, Outline};
 use crate::domain::source::SourceId;
 use crate::domain::units::{MemoryBytes, Seconds};
 use crate::sampler::clock::{Clock, HostClock};
@@ -71,20 +71,25 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
         return Err(nothing_seen());
     }
     let outline = writer.finish()?;
-    screen.live.info(format!(
-        "{}: {} readings about {} in {}, {} missed; next: cotenant report {place}",
-        match mode {
-            Mode::Append =>
-                format!("added {} readings to {place}, which now holds", status.readings),
-            _ => format!("wrote {place}"),
-        },
+    screen.live.info(summary(&arguments.output, mode, &status, &outline));
+    screen.live.end();
+    if status.looks == 0 { Err(nothing_seen()) } else { Ok(0) }
+}
+
+/// What was written, and what can be done with it.
+fn summary(output: &Path, mode: Mode, status: &Status, outline: &Outline) -> String {
+    let place = output.display();
+    let written = match mode {
+        Mode::Append => format!("added {} readings to {place}, which now holds", status.readings),
+        Mode::Create | Mode::Replace => format!("wrote {place}"),
+    };
+    format!(
+        "{written}: {} readings about {} in {}, {} missed; next: cotenant report {place}",
         outline.readings,
         counted(outline.subjects.len(), "subject"),
         Seconds(status.seconds),
         counted(usize::try_from(status.missed).unwrap_or(usize::MAX), "look"),
-    ));
-    screen.live.end();
-    if status.looks == 0 { Err(nothing_seen()) } else { Ok(0) }
+    )
 }
 
 fn nothing_seen() -> CliError {

@@ -267,9 +267,9 @@ mod tests {
     use crate::domain::time::Timestamp;
 
     fn trace(metric: Metric, count: i64) -> Trace {
-        let times = (0..count).map(|it| Timestamp::from_micros(it * 1_000_000)).collect();
+        let times = (0..count).map(|it| Timestamp::from_micros(it * 1_000_000)).collect::<Vec<_>>();
         let values = (0..count).map(|it| it as f64).collect();
-        let series = Series::new(times, values).unwrap();
+        let series = Series::new(times.into(), values).unwrap();
         Trace { series: [(metric, series)].into(), ..Trace::default() }
     }
 
