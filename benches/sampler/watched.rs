@@ -25,6 +25,20 @@ fn field(text: &str, name: &str) -> f64 {
     line.split_whitespace().nth(1).and_then(|it| it.parse().ok()).unwrap_or(f64::NAN)
 }
 
+/// Processor time of all threads that live, to the nanosecond; `None` where the kernel does not count it.
+///
+/// Ticks of the process clock miss, or count whole, what is shorter than one of them: every look is.
+fn exact_seconds(id: u32) -> Option<f64> {
+    let threads = std::fs::read_dir(Path::new("/proc").join(id.to_string()).join("task")).ok()?;
+    let spent = |folder: std::path::PathBuf| -> Option<f64> {
+        let text = std::fs::read_to_string(folder.join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    let all: Vec<f64> = threads.flatten().filter_map(|it| spent(it.path())).collect();
+    let nanoseconds: f64 = all.iter().sum();
+    (nanoseconds > 0.0).then_some(nanoseconds / 1e9)
+}
+
 /// What a program has used so far; it must be alive.
 pub(crate) fn usage(id: u32) -> Usage {
     let read = |file: &str| {
@@ -34,8 +48,9 @@ pub(crate) fn usage(id: u32) -> Usage {
     let (stat, status, io) = (read("stat"), read("status"), read("io"));
     let after_name = stat.rsplit(')').next().unwrap_or_default();
     let ticks = after_name.split_whitespace().skip(11).take(2);
+    let ticks = ticks.map(|it| it.parse().unwrap_or(f64::NAN)).sum::<f64>() / TICKS_PER_S;
     Usage {
-        seconds: ticks.map(|it| it.parse().unwrap_or(f64::NAN)).sum::<f64>() / TICKS_PER_S,
+        seconds: exact_seconds(id).unwrap_or(ticks),
         memory: field(&status, "VmRSS:") / 1024.0,
         peak: field(&status, "VmHWM:") / 1024.0,
         written: field(&io, "write_bytes:"),
