@@ -80,13 +80,22 @@ pub const IMPORTERS: &[&dyn Importer] = &[
     &smi::apps::SmiComputeApps,
     &smi::dmon::Dmon,
     &smi::pmon::Pmon,
+    &smi::log::SmiLog,
+    &smi::table::SmiTable,
     &dcgmi_dmon::DcgmiDmon,
     &prometheus_json::PrometheusJson,
     &prometheus_text::PrometheusText,
 ];
 
-/// Formats that describe GPUs by index and UUID: read first when several files belong together.
-pub const DESCRIBES_GPUS: &[&str] = &["smi-query", "prometheus-text", "prometheus-json"];
+/// Formats that describe GPUs, those by index and UUID first: read in this order before all others when several files
+/// belong together.
+pub const DESCRIBES_GPUS: &[&str] =
+    &["smi-query", "smi-log", "prometheus-text", "prometheus-json", "smi-table"];
+
+/// Place of a format in the order in which files that belong together are read.
+pub fn reading_order(id: &str) -> usize {
+    DESCRIBES_GPUS.iter().position(|it| *it == id).unwrap_or(DESCRIBES_GPUS.len())
+}
 
 /// The importer of this id.
 pub fn by_id(id: &str) -> Option<&'static dyn Importer> {
