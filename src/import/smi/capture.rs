@@ -7,13 +7,15 @@ use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::mig_geometry::{Engines, MigProfile, by_product_name};
-use crate::domain::outline::{Device, MigInstance, Process};
+use crate::domain::outline::{Device, MigInstance};
 use crate::domain::sink::Fact;
 use crate::domain::time::{SampleInterval, Timestamp};
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
+use crate::import::run::devices::Devices;
 use crate::import::run::origin::Origin;
 use crate::import::run::seen::{MetricSet, Seen, Silence, is_hidden_by_mig};
+use crate::import::smi::program::Programs;
 use crate::import::text::cells::{factor_to, is_missing, number, printed_unit};
 use crate::import::text::clock::RowClock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,9 +91,6 @@ impl Capture {
 /// A size of an instance: what shows that a number was given to another one.
 type Size = (Option<u32>, Option<u64>);
 
-/// What was told about a process: its program, its tenant.
-type Told = (Option<String>, Option<TenantId>);
-
 /// Captures in a row.
 pub struct Captures {
     /// Reads the stamps of captures.
@@ -99,8 +98,8 @@ pub struct Captures {
     has_stamps: bool,
     taken: u64,
     seen: Seen,
-    devices: BTreeMap<GpuId, Device>,
-    programs: BTreeMap<(GpuId, u32), Told>,
+    devices: Devices,
+    programs: Programs,
     /// Present size and generation of each GPU instance.
     layouts: BTreeMap<(GpuId, u32), (Size, u32)>,
     described: BTreeSet<MigInstanceId>,
@@ -114,8 +113,8 @@ impl Captures {
             has_stamps: false,
             taken: 0,
             seen: Seen::default(),
-            devices: BTreeMap::new(),
-            programs: BTreeMap::new(),
+            devices: Devices::default(),
+            programs: Programs::default(),
             layouts: BTreeMap::new(),
             described: BTreeSet::new(),
         }
@@ -149,7 +148,7 @@ impl Captures {
             Origin { tool_version: capture.driver.clone(), asked_interval, ..origin }
         })?;
         for it in &capture.gpus {
-            self.describe_gpu(run, &it.device)?;
+            self.devices.tell(run, it.device.clone())?;
             let subject = Subject::device(&it.device.gpu);
             self.seen.row(run, at, &subject, it.asked, &it.readings)?;
         }
@@ -158,19 +157,6 @@ impl Captures {
             self.process(run, at, &capture, &places, it)?;
         }
         Ok(())
-    }
-
-    /// Describes a GPU when it is new, and again when the switch of MIG was turned.
-    fn describe_gpu(
-        &mut self,
-        run: &mut ImportRun<'_>,
-        device: &Device,
-    ) -> Result<(), ImportError> {
-        if self.devices.get(&device.gpu) == Some(device) {
-            return Ok(());
-        }
-        self.devices.insert(device.gpu.clone(), device.clone());
-        run.fact(Fact::Device(device.clone()))
     }
 
     /// The instances of a capture by the position of their GPU and their number.
@@ -238,12 +224,7 @@ impl Captures {
             Some(name) => TenantId::new(format!("{name} (pid {})", it.pid)),
             None => TenantId::new(format!("pid {}", it.pid)),
         });
-        let told = (it.name.clone(), tenant.clone());
-        if self.programs.get(&(gpu.clone(), it.pid)) != Some(&told) {
-            self.programs.insert((gpu.clone(), it.pid), told);
-            let (gpu, name, tenant) = (gpu.clone(), it.name.clone(), tenant.clone());
-            run.fact(Fact::Process(Process { gpu, process, name, tenant }))?;
-        }
+        self.programs.tell_with_tenant(run, &gpu, it.pid, it.name.clone(), tenant.clone())?;
         if let (Some(instance), Some(tenant)) = (place.cloned(), tenant) {
             let lives = MigInstance { instance, profile: None, tenants: vec![tenant] };
             run.fact(Fact::MigInstance(lives))?;
@@ -263,8 +244,7 @@ impl Captures {
             run.blind_spot(kind, None, None, detail, RECORD_SAMPLES)?;
         }
         self.seen.report_silence(run, |subject, metric| {
-            let device = subject.gpu().and_then(|it| self.devices.get(it));
-            let is_mig = device.is_some_and(|it| it.is_mig == Some(true));
+            let is_mig = subject.gpu().is_some_and(|it| self.devices.is_mig(it));
             match subject {
                 Subject::Process { .. } => Silence {
                     kind: BlindSpotKind::NotReported,
