@@ -81,6 +81,7 @@ const DOORS: &[(&str, &[&str])] = &[
         "serde_json",
         &[
             "cluster::tree",
+            "import::json",
             "import::prometheus_json",
             "prometheus",
             "sampler::services::tail",

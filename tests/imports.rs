@@ -229,6 +229,9 @@ fn rightful_importer(file: &Path) -> Option<&'static str> {
         ("dcgmi_dmon", "dcgmi-dmon"),
         ("dmon", "smi-dmon"),
         ("pmon", "smi-pmon"),
+        ("_table.txt", "smi-table"),
+        ("nvidia_smi_after.txt", "smi-table"),
+        ("_q.txt", "smi-log"),
     ];
     let found = by_name.iter().find(|it| name.contains(it.0)).map(|it| it.1);
     found.filter(|_| !is_empty)
@@ -237,7 +240,15 @@ fn rightful_importer(file: &Path) -> Option<&'static str> {
 #[test]
 fn every_real_file_goes_to_its_importer_and_to_no_other() {
     let Some(folder) = real("") else { return };
-    let ours = ["smi-query", "smi-compute-apps", "smi-dmon", "smi-pmon", "dcgmi-dmon"];
+    let ours = [
+        "smi-query",
+        "smi-compute-apps",
+        "smi-dmon",
+        "smi-pmon",
+        "smi-log",
+        "smi-table",
+        "dcgmi-dmon",
+    ];
     for file in files_below(&folder) {
         let bytes = std::fs::read(&file).expect("capture can be read");
         let head = &bytes[..bytes.len().min(64 * 1024)];
@@ -252,8 +263,6 @@ fn real_files_that_are_no_time_series_are_called_by_their_names() {
     for file in files_below(&folder) {
         let path = file.to_string_lossy().into_owned();
         let what = match path.rsplit('/').next().unwrap_or_default() {
-            it if it.ends_with("_table.txt") || it == "nvidia_smi_after.txt" => "default table",
-            it if it.ends_with("_q.txt") => "nvidia-smi -q",
             "capabilities_list.txt" => "nvidia-smi -L",
             "nvml_process_utilization_4gpu.txt" => "NVML",
             "trace_attention_run1.csv" => "empty",
@@ -411,5 +420,78 @@ fn eight_real_gpus_that_no_column_tells_apart_are_refused() {
     for file in files_below(&folder).iter().filter(|it| rightful_importer(it).is_some()) {
         let error = read_real(file, &ImportOptions::default()).1.expect_err("eight GPUs");
         assert!(matches!(error, ImportError::AmbiguousGpu { .. }), "{error}");
+    }
+}
+
+/// Who sits on an instance, by its number, as `memhog (pid 21180)`.
+fn seats(recording: &Recording) -> Vec<(u32, String)> {
+    let instances = recording.outline.mig_instances.iter();
+    let seated = instances.map(|it| {
+        let tenants: Vec<&str> = it.tenants.iter().map(|it| it.as_str()).collect();
+        (it.instance.gpu_instance, tenants.join(", "))
+    });
+    seated.collect()
+}
+
+fn mebibytes(recording: &Recording, subject: &Subject) -> Vec<f64> {
+    values(recording, subject, Metric::FramebufferUsed).iter().map(|it| it / 1_048_576.0).collect()
+}
+
+#[test]
+fn a_real_mig_gpu_tells_who_sits_on_which_instance_in_its_table_and_in_q() {
+    let Some(folder) = real("smi-captures/linux-x86_64__nvidia-h100-mig__590.48.01") else {
+        return;
+    };
+    for file in ["load_table.txt", "load_q.txt"] {
+        let (recording, _) = read_real(&folder.join(file), &ImportOptions::default());
+        let all = "memhog (pid 21180), memhog (pid 21181), gpu_burn (pid 21198)";
+        let expected = [(2, all), (3, ""), (9, ""), (10, "")].map(|it| (it.0, it.1.to_owned()));
+        assert_eq!(seats(&recording), expected, "{file}");
+        let profiles: Vec<_> =
+            recording.outline.mig_instances.iter().filter_map(|it| it.profile.clone()).collect();
+        assert_eq!(profiles, ["3g.40gb", "2g.20gb", "1g.10gb", "1g.10gb"], "{file}");
+        for (pid, used) in [(21180, 2296.0), (21181, 1272.0), (21198, 7484.0)] {
+            assert_eq!(mebibytes(&recording, &process("gpu0", pid)), [used], "{file}: {pid}");
+        }
+        let of_instances: Vec<f64> = recording
+            .traces
+            .keys()
+            .filter(|it| matches!(it, Subject::MigInstance { .. }))
+            .flat_map(|it| mebibytes(&recording, it))
+            .collect();
+        assert_eq!(of_instances, [11_091.0, 17.0, 9.0, 9.0], "{file}");
+        assert_eq!(mebibytes(&recording, &gpu0()), [11_125.0], "{file}");
+        assert!(values(&recording, &gpu0(), Metric::GpuUtilization).is_empty(), "{file}");
+    }
+}
+
+#[test]
+fn real_tables_and_q_agree_with_the_csv_of_the_same_minute() {
+    let Some(folder) = real("smi-captures") else { return };
+    let h100 = folder.join("linux-x86_64__nvidia-h100-80gb-hbm3__590.48.01");
+    for file in ["load_table.txt", "load_q.txt"] {
+        let (it, _) = read_real(&h100.join(file), &ImportOptions::default());
+        for (pid, used) in [(11327, 2566.0), (11328, 1542.0), (11345, 15_690.0)] {
+            assert_eq!(mebibytes(&it, &process("gpu0", pid)), [used], "{file}: {pid}");
+        }
+        assert_eq!(mebibytes(&it, &gpu0()), [19_818.0], "{file}");
+        assert_eq!(values(&it, &gpu0(), Metric::GpuUtilization), [100.0], "{file}");
+        assert_eq!(values(&it, &gpu0(), Metric::PowerLimit), [700_000.0], "{file}");
+        assert!(it.outline.processes.iter().all(|it| it.tenant.is_none()), "{file}");
+    }
+    let l40s = folder.join("linux-x86_64__nvidia-l40s__595.80");
+    for (file, utilisation) in [("load_table.txt", 9.0), ("load_q.txt", 9.0)] {
+        let (it, _) = read_real(&l40s.join(file), &ImportOptions::default());
+        assert_eq!(mebibytes(&it, &process("gpu0", 20037)), [538.0], "{file}");
+        assert_eq!(mebibytes(&it, &process("gpu0", 20038)), [681.0], "{file}");
+        assert_eq!(values(&it, &gpu0(), Metric::GpuUtilization), [utilisation], "{file}");
+    }
+    let windows = folder.join("windows-x86_64__nvidia-geforce-rtx-2080-super__591.86");
+    for file in ["load_table.txt", "load_q.txt"] {
+        let (it, _) = read_real(&windows.join(file), &ImportOptions::default());
+        let names: Vec<_> = it.outline.processes.iter().filter_map(|it| it.name.clone()).collect();
+        assert_eq!(names.len(), 12, "{file}: {names:?}");
+        assert!(names.contains(&"NZXT CAM.exe".to_owned()), "{file}: {names:?}");
+        assert!(values(&it, &process("gpu0", 25704), Metric::FramebufferUsed).is_empty());
     }
 }

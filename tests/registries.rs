@@ -185,6 +185,11 @@ fn dialect_of(dialect: Dialect) -> &'static str {
         Dialect::Vllm => "vLLM",
         Dialect::Hami => "HAMi",
         Dialect::AllSmi => "all-smi",
+        Dialect::SmiLog => "nvidia-smi -q",
+        Dialect::AllSmiRecord => "all-smi record",
+        Dialect::Nvitop => "nvitop",
+        Dialect::Gpustat => "gpustat",
+        Dialect::Wandb => "W&B",
     }
 }
 

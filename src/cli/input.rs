@@ -104,8 +104,7 @@ pub(crate) fn import_into(
         .iter()
         .map(|it| candidate(it, foreign, inputs.len() == 1))
         .collect::<Result<_, _>>()?;
-    candidates
-        .sort_by_key(|it| !crate::import::DESCRIBES_GPUS.contains(&it.importer.as_dyn().id()));
+    candidates.sort_by_key(|it| crate::import::reading_order(it.importer.as_dyn().id()));
     let mut summaries = Vec::new();
     let mut empty = Vec::new();
     let first_source = writer.next_source().0;

@@ -162,6 +162,16 @@ pub enum Dialect {
     Hami,
     /// Metric names of all-smi.
     AllSmi,
+    /// Lines of `nvidia-smi -q`, as `section/line`.
+    SmiLog,
+    /// Keys of a GPU in what `all-smi record` and `all-smi snapshot` write.
+    AllSmiRecord,
+    /// Names of nvitop's `ResourceMetricCollector`, without what precedes and the statistic.
+    Nvitop,
+    /// Keys of `gpustat --json`.
+    Gpustat,
+    /// Names of W&B's system metrics, without `system.gpu.N.`.
+    Wandb,
 }
 
 /// A metric's name in a dialect, and the factor that turns its values into our unit.

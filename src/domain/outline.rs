@@ -150,7 +150,10 @@ impl Outline {
                 };
                 // Many processes of many tenants are called python3.
                 let tenant = known.and_then(|it| it.tenant.as_ref());
-                match tenant.filter(|it| Some(it.as_str()) != name && !it.is_unattributed()) {
+                let says_more = |it: &&TenantId| {
+                    Some(it.as_str()) != name && it.as_str() != label && !it.is_unattributed()
+                };
+                match tenant.filter(says_more) {
                     Some(tenant) => format!("{tenant}: {label}"),
                     None => label,
                 }

@@ -1,18 +1,24 @@
 //! Foreign text becomes a recording: one module per format, streaming, recognised by content.
 //!
-//! Formats: `smi`, `dcgmi_dmon`, `prometheus_text`, `prometheus_json`, and `mapping` for any table. What they share:
-//! `text` (lines, cells, stamps), `run` (one import under way, and what it could not read) and
-//! `gpu_names`. Before and around them: `identify` and `refusal` say what a file is, `join` makes
-//! one recording of several files.
+//! Formats: `smi`, `dcgmi_dmon`, `all_smi`, `gpustat`, `nvitop`, `wandb`, `kernel_log`, `mps_log`,
+//! `prometheus_text`, `prometheus_json`, and `mapping` for any table. What they share: `text` (lines, cells, stamps), `json`, `run` (one
+//! import under way, and what it could not read) and `gpu_names`. Before and around them: `identify` and `refusal` say
+//! what a file is, `join` makes one recording of several files.
 //!
 //! Floor 2. Reads the reader that it is given and writes to a [`Sink`]; opens no file.
 
+pub mod all_smi;
 pub mod dcgmi_dmon;
 pub mod error;
 pub mod gpu_names;
+pub mod gpustat;
 pub mod identify;
 pub mod join;
+pub(crate) mod json;
+pub mod kernel_log;
 pub mod mapping;
+pub mod mps_log;
+pub mod nvitop;
 pub mod prometheus_json;
 pub mod prometheus_text;
 pub mod refusal;
@@ -21,6 +27,7 @@ pub mod smi;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod text;
+pub mod wandb;
 
 use crate::domain::sink::Sink;
 use crate::domain::time::{SampleInterval, Timestamp};
@@ -80,13 +87,35 @@ pub const IMPORTERS: &[&dyn Importer] = &[
     &smi::apps::SmiComputeApps,
     &smi::dmon::Dmon,
     &smi::pmon::Pmon,
+    &smi::log::SmiLog,
+    &smi::table::SmiTable,
     &dcgmi_dmon::DcgmiDmon,
+    &all_smi::AllSmi,
+    &gpustat::Gpustat,
+    &nvitop::Nvitop,
+    &wandb::Wandb,
+    &kernel_log::KernelLog,
+    &mps_log::MpsLog,
     &prometheus_json::PrometheusJson,
     &prometheus_text::PrometheusText,
 ];
 
-/// Formats that describe GPUs by index and UUID: read first when several files belong together.
-pub const DESCRIBES_GPUS: &[&str] = &["smi-query", "prometheus-text", "prometheus-json"];
+/// Formats that describe GPUs, those by index and UUID first: read in this order before all others when several files
+/// belong together.
+pub const DESCRIBES_GPUS: &[&str] = &[
+    "smi-query",
+    "smi-log",
+    "gpustat",
+    "all-smi",
+    "prometheus-text",
+    "prometheus-json",
+    "smi-table",
+];
+
+/// Place of a format in the order in which files that belong together are read.
+pub fn reading_order(id: &str) -> usize {
+    DESCRIBES_GPUS.iter().position(|it| *it == id).unwrap_or(DESCRIBES_GPUS.len())
+}
 
 /// The importer of this id.
 pub fn by_id(id: &str) -> Option<&'static dyn Importer> {

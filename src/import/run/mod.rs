@@ -1,5 +1,6 @@
 //! One import under way: where it is in the file, what it rejected, and the sink that it fills.
 
+pub mod devices;
 pub mod origin;
 pub mod rejection;
 pub mod seen;
@@ -49,7 +50,8 @@ pub struct ImportRun<'a> {
     rejections: Rejections,
     warnings: Vec<String>,
     is_source_described: bool,
-    has_processes: bool,
+    /// Whether there is something worth keeping even if no row comes.
+    has_facts: bool,
 }
 
 impl<'a> ImportRun<'a> {
@@ -73,7 +75,7 @@ impl<'a> ImportRun<'a> {
             rejections: Rejections::default(),
             warnings: Vec::new(),
             is_source_described: false,
-            has_processes: false,
+            has_facts: false,
         }
     }
 
@@ -153,8 +155,13 @@ impl<'a> ImportRun<'a> {
 
     /// Gives a fact to the sink.
     pub fn fact(&mut self, fact: Fact) -> Result<(), ImportError> {
-        self.has_processes |= matches!(fact, Fact::Process(_));
+        self.has_facts |= matches!(fact, Fact::Process(_));
         Ok(self.sink.fact(fact)?)
+    }
+
+    /// Notes that what was told is worth keeping even if no row comes.
+    pub fn has_facts_only(&mut self) {
+        self.has_facts = true;
     }
 
     /// Notes that something could not be seen.
@@ -225,7 +232,7 @@ impl<'a> ImportRun<'a> {
             let remedy = "correct these places, or leave them out knowingly";
             self.blind_spot(BlindSpotKind::Rejected, None, None, detail, remedy)?;
         }
-        if self.rows == 0 && !self.has_processes {
+        if self.rows == 0 && !self.has_facts {
             if let Some(first) = self.rejections.first().first() {
                 let first = first.to_string();
                 return Err(ImportError::Unreadable { file: self.file, count, first });

@@ -1,6 +1,6 @@
 //! Names of programs without their folders and arguments, which may hold secrets.
 
-use crate::domain::ident::{GpuId, ProcessKey};
+use crate::domain::ident::{GpuId, ProcessKey, TenantId};
 use crate::domain::outline::Process;
 use crate::domain::sink::Fact;
 use crate::import::error::ImportError;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The programs behind the process ids of a file.
 #[derive(Debug, Default)]
 pub struct Programs {
-    told: BTreeMap<(GpuId, u32), Option<String>>,
+    told: BTreeMap<(GpuId, u32), (Option<String>, Option<TenantId>)>,
 }
 
 impl Programs {
@@ -23,13 +23,25 @@ impl Programs {
         pid: u32,
         name: Option<String>,
     ) -> Result<(), ImportError> {
-        let key = (gpu.clone(), pid);
-        if self.told.get(&key) == Some(&name) {
+        self.tell_with_tenant(run, gpu, pid, name, None)
+    }
+
+    /// The same where the source says whose process it is.
+    pub fn tell_with_tenant(
+        &mut self,
+        run: &mut ImportRun<'_>,
+        gpu: &GpuId,
+        pid: u32,
+        name: Option<String>,
+        tenant: Option<TenantId>,
+    ) -> Result<(), ImportError> {
+        let (key, told) = ((gpu.clone(), pid), (name.clone(), tenant.clone()));
+        if self.told.get(&key) == Some(&told) {
             return Ok(());
         }
-        self.told.insert(key, name.clone());
+        self.told.insert(key, told);
         let process = ProcessKey { pid, started: None };
-        run.fact(Fact::Process(Process { gpu: gpu.clone(), process, name, tenant: None }))
+        run.fact(Fact::Process(Process { gpu: gpu.clone(), process, name, tenant }))
     }
 }
 
