@@ -597,8 +597,10 @@ fn targets_are_asked_side_by_side_and_a_dead_one_holds_nobody_up() {
     assert!(told("status 503") && told("answers again") && told("no answer"), "{notices:?}");
     let subject = &recording.outline.subjects[0];
     assert_eq!(subject.gpu(), Some(&GpuId::from_index(0)));
-    let rates = recording.series(subject, Metric::TokenThroughput).unwrap();
-    assert!(rates.values().iter().all(|it| *it >= 0.0), "{:?}", rates.values());
+    // On a busy machine scrapes may take so long that no rate can be told.
+    let rates =
+        recording.series(subject, Metric::TokenThroughput).map_or(&[][..], |it| it.values());
+    assert!(rates.iter().all(|it| *it >= 0.0), "{rates:?}");
     let sources: Vec<u16> = recording.outline.sources.iter().map(|it| it.id.0).collect();
     assert_eq!(sources, [7, 8]);
     let gaps = recording.outline.blind_spots.iter().filter(|it| it.kind == BlindSpotKind::Gap);
