@@ -150,7 +150,9 @@ fn no_importer_panics_on_cut_or_damaged_samples() {
         for sample in samples(*importer) {
             let bytes = std::fs::read(&sample).expect("sample can be read");
             for other in IMPORTERS {
-                for cut in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
+                // Its own samples go deepest into an importer; of the others a few cuts are enough.
+                let cuts = if other.id() == importer.id() { 40 } else { 8 };
+                for cut in (0..bytes.len()).step_by(bytes.len() / cuts + 1) {
                     let mut damaged = bytes[..cut].to_vec();
                     damaged.extend_from_slice(b"\xff\0,,\"#\n");
                     damaged.extend_from_slice(&bytes[cut / 2..]);
