@@ -16,7 +16,7 @@ use crate::import::run::origin::Origin;
 use crate::import::run::rejection::quoted;
 use crate::import::smi::program::{Programs, short_name};
 use crate::import::text::lines::{Lines, head_lines};
-use crate::import::text::stamp::StampReader;
+use crate::import::text::stamp::{EpochUnit, StampReader, epoch};
 use crate::import::{ImportOptions, Importer, Likeness};
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -117,10 +117,18 @@ enum Stamp<'a> {
     Yearless(&'a str),
     /// Seconds since the kernel started.
     Uptime(f64),
+    /// Microseconds since 1970, as `journalctl -o json` writes them.
+    Epoch(&'a str),
 }
 
 /// The stamp at the start of a line, and what kernel or syslog call it.
 fn stamp(line: &str) -> Option<Stamp<'_>> {
+    if line.starts_with('{') {
+        let rest = line.split_once("\"__REALTIME_TIMESTAMP\"")?.1;
+        let rest = rest.trim_start_matches([' ', ':', '"']);
+        let end = rest.find(|it: char| !it.is_ascii_digit()).unwrap_or(rest.len());
+        return Some(Stamp::Epoch(&rest[..end]));
+    }
     if let Some((inside, _)) = line.strip_prefix('[').and_then(|it| it.split_once(']')) {
         let inside = inside.trim();
         return Some(inside.parse().map_or(Stamp::Dated(inside), Stamp::Uptime));
@@ -283,6 +291,10 @@ impl KernelFile {
                     None => text.to_owned(),
                 }
             }
+            Some(Stamp::Epoch(text)) => {
+                let read = epoch(text, EpochUnit::Microseconds);
+                return Ok(read.map_err(|found| run.reject("", "microseconds", &found)).ok());
+            }
             Some(Stamp::Uptime(uptime)) => {
                 let start = run.options.start.ok_or_else(no_stamps)?;
                 self.has_uptime = true;
@@ -375,6 +387,9 @@ mod tests {
             assert_eq!(it.values(&gpu(BUS), Metric::Xid), [31.0], "{prefix}");
             assert_eq!(it.millis(&gpu(BUS), Metric::Xid), [expected], "{prefix}");
         }
+        let json =
+            format!("{{\"MESSAGE\":\"{xid}\",\"__REALTIME_TIMESTAMP\" : \"1784019643000000\"}}\n");
+        assert_eq!(import(&json).millis(&gpu(BUS), Metric::Xid), [expected]);
         let text = format!("[    0.000000] Linux version 6\n[  100.500000] {xid}\n");
         assert_eq!(KernelLog.recognise(text.as_bytes()), Likeness::Sure);
         let it = started(&text, "2026-07-14T09:00:00Z");

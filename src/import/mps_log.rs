@@ -222,8 +222,9 @@ impl MpsFile {
         self.tell_servers(run, &gpu, end)?;
         self.tell_failures(run, end)?;
         if self.hidden > 0 {
+            let clients = if self.hidden == 1 { "client" } else { "clients" };
             let detail = format!(
-                "{} clients connected from other PID namespaces; MPS writes no process id for them",
+                "{} {clients} connected from another PID namespace; MPS writes no process id there",
                 self.hidden
             );
             run.warn(detail.clone());

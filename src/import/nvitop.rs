@@ -237,7 +237,7 @@ impl NvitopFile {
                 return Ok(());
             }
         };
-        run.describe_source(|_| origin(layout.has_means))?;
+        run.describe_source(|_| origin(layout))?;
         let duration = layout.duration.and_then(|it| number(cells[it]).ok().flatten());
         let seconds = duration.filter(|it| it.is_finite() && *it > 0.0);
         // The collector goes on where it covers more than the time since the row before.
@@ -365,10 +365,11 @@ impl NvitopFile {
     }
 }
 
-fn origin(has_means: bool) -> Origin {
+fn origin(layout: &Layout) -> Origin {
     let mean = Reading::WindowAverage { window: None };
-    let metrics = Metric::all().filter(|it| it.spec().reading == Reading::Instant && has_means);
-    let readings = metrics.map(|it| (it, mean)).collect();
+    let metrics = layout.columns.values().flatten().map(|it| it.1.metric);
+    let readings = metrics.filter(|it| it.spec().reading == Reading::Instant && layout.has_means);
+    let readings = readings.map(|it| (it, mean)).collect();
     Origin { tool: "nvitop".to_owned(), clock: "UTC".to_owned(), readings, ..Origin::default() }
 }
 

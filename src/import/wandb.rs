@@ -95,6 +95,9 @@ impl Name {
     }
 }
 
+/// What a row has about one GPU: the metrics with a cell, and those with a reading.
+type Cells = (MetricSet, Vec<(Metric, f64)>);
+
 /// What is known of one GPU besides its readings.
 #[derive(Debug, Default)]
 struct Known {
@@ -183,7 +186,7 @@ impl WandbFile {
             clock: clock.to_owned(),
             ..Origin::default()
         })?;
-        let mut gpus: BTreeMap<(u32, GpuId), (MetricSet, Vec<(Metric, f64)>)> = BTreeMap::new();
+        let mut gpus: BTreeMap<(u32, GpuId), Cells> = BTreeMap::new();
         for (name, text) in cells {
             let Some(name) = Name::parse(name) else { continue };
             let gpu = self.names.by_index(name.node.as_deref(), name.index);

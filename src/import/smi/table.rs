@@ -467,6 +467,19 @@ mod tests {
     }
 
     #[test]
+    fn compute_instances_share_the_memory_and_the_processors_of_their_instance() {
+        let halves = "| MIG devices: |\n|  0    2   0   0  |  11091MiB / 40448MiB  | 30   0 |  3   0    3    0    3 |\n|  0    2   1   1  |  11091MiB / 40448MiB  | 30   0 |  3   0    3    0    3 |\n";
+        let processes = PROCESSES.replace("    0    2    0   21198", "    0    2    1   21198");
+        let it = import(&format!("{}{halves}{processes}", capture(1, "N/A", "Enabled")));
+        let [instance] = it.recording.outline.mig_instances.as_slice() else {
+            panic!("two halves")
+        };
+        assert_eq!((instance.profile.as_deref(), instance.tenants.len()), (Some("3g.40gb"), 2));
+        let subject = Subject::MigInstance { instance: instance.instance.clone() };
+        assert_eq!(it.values(&subject, Metric::FramebufferUsed), [11_091.0 * MIB]);
+    }
+
+    #[test]
     fn a_driver_from_before_mig_is_read_too() {
         let text = format!(
             "{BANNER}|   0  Tesla V100-SXM2...  Off  | 00000000:00:1E.0 Off |   0 |\n| N/A   45C    P0    40W / 300W |   1010MiB / 16130MiB |      3%      Default |\n| Processes:   GPU Memory |\n|  GPU  PID   Type   Process name   Usage |\n|    0      3210      C   ./train    1000MiB |\n"
