@@ -15,6 +15,7 @@ pub mod memory_risk;
 mod open_answers;
 pub mod played;
 pub mod policy;
+pub mod ran_out;
 pub mod reason;
 pub mod seen;
 pub mod shape;

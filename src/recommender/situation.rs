@@ -7,6 +7,7 @@ use crate::colocation::whatif::Options;
 use crate::domain::ident::GpuId;
 use crate::domain::mig_geometry::MigBoard;
 use crate::recommender::policy::Policy;
+use crate::recommender::ran_out::RanOut;
 use crate::recommender::shape::LoadShape;
 use crate::recommender::tenant_policy::{Class, TenantPolicy};
 use serde::Serialize;
@@ -77,7 +78,7 @@ impl MigAbility {
 }
 
 /// How a device is shared now.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Current {
     /// Whether MIG mode is on; `None` where that was not recorded.
     pub is_mig: Option<bool>,
@@ -87,6 +88,8 @@ pub struct Current {
     pub instances: Vec<StandingInstance>,
     /// How many tenants were seen on it.
     pub tenants: usize,
+    /// Moments at which its memory ran out, or seems to have, in time order.
+    pub ran_out: Vec<RanOut>,
 }
 
 /// A MIG instance that stands.

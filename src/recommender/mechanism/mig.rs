@@ -10,6 +10,7 @@ use crate::recommender::layout::{Applicant, Assignment, Instance, Standing as St
 use crate::recommender::mechanism::capacity::Capacity;
 use crate::recommender::mechanism::gates::{against_any_sharing, unseen_demands};
 use crate::recommender::mechanism::keeping::{kept, lacking, predicted};
+use crate::recommender::mechanism::lost::{in_parts, own};
 use crate::recommender::mechanism::memory::{peak_in_doubt, unseen};
 use crate::recommender::mechanism::mig::wants::{Want, Worth, sized, wants};
 use crate::recommender::mechanism::plan::{
@@ -76,6 +77,8 @@ impl Mechanism for Mig {
             })
             .collect();
         reasons.extend(between_strangers(situation));
+        reasons.extend(in_parts(case));
+        reasons.extend(own(case));
         reasons.extend(kept(situation, &tenants));
         reasons.extend(for_it(case, board, &assignment));
         let is_told = tenants.len() == situation.tenants.len();

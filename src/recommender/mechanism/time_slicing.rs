@@ -5,6 +5,7 @@ use crate::recommender::mechanism::gates::{
     against_any_sharing, against_shared_memory, alone, is_are, unseen_demands,
 };
 use crate::recommender::mechanism::keeping::{extra_of, kept, lacking, predicted};
+use crate::recommender::mechanism::lost::{in_shared, nearly};
 use crate::recommender::mechanism::memory::{SharedMemory, shared};
 use crate::recommender::mechanism::plan::{
     Assessment, Assigned, Cost, Disruption, DisruptionLevel, Plan, Predicted,
@@ -33,7 +34,7 @@ impl Mechanism for TimeSlicing {
 
     fn assess(&self, case: &Case<'_>) -> Assessment {
         let situation = case.situation;
-        let memory = shared(case);
+        let memory = shared(case, None);
         let played = case.played.time_slicing.as_ref().filter(|_| situation.tenants.len() > 1);
         let both = situation.tenants.iter().zip(played.iter().flat_map(|it| &it.tenants));
         let tenants: Vec<Predicted> = both
@@ -46,7 +47,9 @@ impl Mechanism for TimeSlicing {
         reasons.extend(beside_bursts(case));
         reasons.extend(not_accepted(situation));
         reasons.extend(unseen_demands(situation));
+        reasons.extend(in_shared(case, None));
         reasons.extend(memory.against.clone());
+        reasons.extend(nearly(case));
         reasons.extend(duty(case));
         reasons.extend(
             both.filter_map(|(tenant, found)| lacking(tenant, found, extra_of(found), case.policy)),
