@@ -21,6 +21,7 @@ use crate::recommender::situation::{
 };
 use crate::recommender::suitability::Suitability;
 use crate::recommender::tenant_policy::TenantPolicies;
+use crate::recommender::vendor::other_vendor;
 
 /// Words of products that cannot be cut into MIG instances.
 ///
@@ -138,6 +139,9 @@ fn facts(device: &DeviceFindings, memory: Option<&MemoryFindings>) -> DeviceFact
 /// Whether a product can be cut, and how; by its name and memory.
 pub fn ability(model: Option<&str>, total_bytes: Option<f64>) -> MigAbility {
     let Some(model) = model else { return MigAbility::Unknown };
+    if other_vendor(Some(model)).is_some() {
+        return MigAbility::No;
+    }
     let bytes = total_bytes.filter(|it| *it > 0.0).map(|it| it as u64);
     if let Some(board) = by_product_name(model, bytes) {
         return MigAbility::Board(Box::new(board.clone()));

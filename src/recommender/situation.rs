@@ -260,6 +260,32 @@ impl Situation {
         if unstated.is_empty() { Trust::One } else { Trust::Unstated(unstated) }
     }
 
+    /// The same device with some of its tenants, by their places.
+    ///
+    /// What was seen of all of them together says nothing of fewer, and is left out.
+    pub(crate) fn with_some(&self, places: impl IntoIterator<Item = usize>) -> Self {
+        let tenants: Vec<Tenant> =
+            places.into_iter().filter_map(|it| self.tenants.get(it).cloned()).collect();
+        Self {
+            gpu: self.gpu.clone(),
+            label: self.label.clone(),
+            device: self.device.clone(),
+            now: Current {
+                is_mig: self.now.is_mig,
+                is_mps: self.now.is_mps,
+                instances: self.now.instances.clone(),
+                tenants: self.now.tenants,
+                ran_out: Vec::new(),
+            },
+            tenants,
+            saturated: None,
+            met: None,
+            limits: self.limits,
+            options: self.options,
+            unseen: Vec::new(),
+        }
+    }
+
     /// Memory for tenants on the whole device, in MiB; `None` where the device's memory is not known.
     ///
     /// What the driver keeps is taken off: as it says, else by the policy's share.

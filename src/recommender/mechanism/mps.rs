@@ -4,7 +4,7 @@ use crate::colocation::demand::Demand;
 use crate::colocation::range::Range;
 use crate::recommender::mechanism::capacity::{Capacity, mean, times};
 use crate::recommender::mechanism::gates::{
-    against_any_sharing, against_shared_memory, alone, is_are, unseen_demands,
+    against_any_sharing, against_shared_memory, alone, is_are, of_another_vendor, unseen_demands,
 };
 use crate::recommender::mechanism::keeping::{extra_of, kept, lacking, predicted};
 use crate::recommender::mechanism::lost::{Rescue, in_shared, nearly, rescue};
@@ -51,6 +51,7 @@ impl Mechanism for Mps {
             .collect();
         let mut reasons = against_any_sharing(case);
         reasons.extend(alone(situation));
+        reasons.extend(of_another_vendor(situation, "MPS"));
         reasons.extend(against_shared_memory(situation, "MPS"));
         reasons.extend(not_accepted(situation));
         reasons.extend(unseen_demands(situation));

@@ -15,6 +15,7 @@ use crate::recommender::reason::{
     Measurement, MeasurementKind, Names, Reason, ReasonKind, percent,
 };
 use crate::recommender::situation::{Situation, Tenant};
+use crate::recommender::vendor::other_vendor;
 
 /// One context at a time: no memory partition, no guarantee of performance, for loads that seldom meet and whose crashes are cheap.
 pub(super) struct TimeSlicing;
@@ -55,6 +56,7 @@ impl Mechanism for TimeSlicing {
             both.filter_map(|(tenant, found)| lacking(tenant, found, extra_of(found), case.policy)),
         );
         reasons.extend(kept(situation, &tenants));
+        reasons.extend(foreign_turns(situation));
         let capacity = capacity(case, &memory);
         reasons.extend(capacity.as_ref().map(|it| packed(case, it)));
         reasons.extend(accepted(situation));
@@ -174,6 +176,17 @@ fn accepted(situation: &Situation) -> Option<Reason> {
             ReasonKind::FaultDomain,
             "all of them accept that one heavy tenant stalls the others, and that whoever asks for memory last ends",
         )
+    })
+}
+
+/// Turns of another vendor's driver: what is known of turns was measured on NVIDIA's.
+fn foreign_turns(situation: &Situation) -> Option<Reason> {
+    let vendor = other_vendor(situation.device.model.as_deref())?;
+    (situation.tenants.len() > 1).then(|| {
+        let sentence = format!(
+            "it is a board of {vendor}, and turns are predicted as NVIDIA's driver takes them; no file is written for it"
+        );
+        Reason::caution(ReasonKind::Vendor, sentence)
     })
 }
 
