@@ -2,9 +2,13 @@
 
 mod verdict_world;
 
+use cotenant::domain::ident::GpuId;
+use cotenant::recommender::configuration::{Decided, configuration};
 use cotenant::recommender::decide::decide;
 use cotenant::recommender::policy::Policy;
 use cotenant::recommender::reason::{ReasonKind, Weight};
+use cotenant::recommender::situation::Situation;
+use cotenant::recommender::together::together;
 use cotenant::recommender::verdict::{Outcome, Verdict};
 use std::path::Path;
 use verdict_world::situation;
@@ -58,11 +62,17 @@ fn word(verdict: &Verdict) -> &'static str {
 
 /// Whether the profiles are those of the cell: `1g.10gb + 3g.40gb or 4g.40gb`, tenant by tenant; or `10 fit`.
 fn comes_to(verdict: &Verdict, cell: &str) -> bool {
-    let Some(chosen) = &verdict.chosen else { return cell.is_empty() };
-    if let Some(count) = cell.strip_suffix(" fit") {
-        return chosen.capacity.as_ref().is_some_and(|it| it.tenants.to_string() == count);
+    if let Some((count, of)) = cell.split_once(" of ") {
+        let wanted = of.split_once(" fit, ").map(|it| (count, it.0, it.1));
+        let found = verdict.fitting.as_ref();
+        let found = found.map(|it| (it.tenants.to_string(), it.of.to_string(), it.bound_by));
+        return found.as_ref().map(|it| (it.0.as_str(), it.1.as_str(), it.2)) == wanted;
     }
-    let profiles = chosen.profiles();
+    if let Some(count) = cell.strip_suffix(" fit") {
+        let capacity = verdict.chosen.as_ref().and_then(|it| it.capacity.as_ref());
+        return capacity.is_some_and(|it| it.tenants.to_string() == count);
+    }
+    let profiles = verdict.chosen.as_ref().map_or_else(Vec::new, |it| it.profiles());
     let wanted: Vec<Vec<&str>> =
         cell.split(" + ").map(|it| it.split(" or ").collect()).filter(|it| *it != [""]).collect();
     cell.is_empty()
@@ -105,7 +115,11 @@ fn every_situation_of_the_page_gets_its_verdict() {
         }
         if !comes_to(&verdict, row.cell("Comes to")) {
             let profiles = verdict.chosen.as_ref().map(|it| (it.profiles(), &it.capacity));
-            wrong.push(format!("it comes to {profiles:?}, not {}", row.cell("Comes to")));
+            wrong.push(format!(
+                "it comes to {profiles:?} {:?}, not {}",
+                verdict.fitting,
+                row.cell("Comes to")
+            ));
         }
         if decisive != row.cell("Decided by") {
             wrong.push(format!("it is decided by {decisive}, not {}", row.cell("Decided by")));
@@ -258,4 +272,63 @@ fn the_json_of_a_verdict_has_what_it_promises_and_is_the_same_each_time() {
         assert!(document.pointer(path).is_some(), "{path} is missing");
     }
     assert_eq!(document["chosen"]["predicted"][0]["target"], "met");
+}
+
+#[test]
+fn how_many_of_many_fit_is_said_with_what_binds_and_stands_in_the_json() {
+    let found = verdict("L40S", "64 x nb: development, team a, 0.2 % in 1s, SMs 60 %, 2 GB");
+    let fitting = found.fitting.as_ref().expect("some fit");
+    assert_eq!(fitting.sentence, "20 of 64 fit under time slicing, and memory binds");
+    assert_eq!((fitting.names.len(), fitting.devices), (20, 4));
+    let document = serde_json::to_value(&found).expect("it is JSON");
+    assert_eq!(document["fitting"]["bound_by"], "memory");
+    let strict = "16 x job: batch, team a, must not crash, may stall, 4 % in 2s, SMs 60 %, 1 GB";
+    assert_eq!(verdict("L40S", strict).fitting, None, "not even two may share");
+    let busy = "30 x nb: batch, team a, steady 9 %, SMs 50 %, bandwidth 5 %, 1 GB";
+    let busy = verdict("L40S", busy).fitting.expect("some fit");
+    assert!(["time", "p99"].contains(&busy.bound_by), "{busy:?}");
+    assert!(busy.tenants < 30 && busy.sentence.contains("with one more"), "{busy:?}");
+}
+
+#[test]
+fn a_policy_that_asks_for_more_than_there_is_says_what_would_be_proposed() {
+    let policy = Policy { least_confidence: 1.0, ..Policy::default() };
+    let tenants = "3 x etl: batch, team a, steady 20 %, SMs 30 %, 6 GB";
+    let found = decide(&situation("L40S", tenants, &policy), &policy);
+    assert_eq!(found.outcome, Outcome::NotEnoughEvidence);
+    let why = found.decisive.expect("a reason").sentence;
+    assert!(why.starts_with("MPS would be proposed, but its confidence of"), "{why}");
+    let mps = found.rejected.iter().find(|it| it.mechanism.word() == "mps").expect("MPS");
+    assert_eq!(mps.reason, why);
+    assert!(found.measurement.is_some_and(|it| it.sentence.contains("would be proposed")));
+}
+
+#[test]
+fn no_file_is_written_for_a_board_of_another_vendor() {
+    let policy = Policy::default();
+    let found = situation("MI300X", "2 x etl: batch, team a, steady 20 %, SMs 30 %, 6 GB", &policy);
+    let verdict = decide(&found, &policy);
+    let decided = Decided { verdict: &verdict, situation: &found, host: None, index: Some(0) };
+    let files = configuration(&[decided]);
+    assert_eq!(files.files, []);
+    assert!(files.cautions.iter().any(|it| it.contains("a board of AMD")), "{:?}", files.cautions);
+}
+
+#[test]
+fn tenants_of_many_devices_fill_each_as_far_as_it_goes() {
+    let policy = Policy::default();
+    let device = |place: u32| {
+        let tenants = format!("3 x nb{place}: development, team a, 5 % in 2s, SMs 60 %, 3 GB");
+        let mut it = situation("L40S", &tenants, &policy);
+        it.gpu = GpuId::from_index(place);
+        it.label = format!("GPU {place}");
+        it
+    };
+    let devices: Vec<Situation> = (0..10).map(device).collect();
+    let found = together(&devices, &policy).expect("several devices of one model");
+    assert_eq!(found.devices_now, 10);
+    assert!(found.devices_then <= 4, "{found:?}");
+    assert!(found.devices_at_least <= found.devices_then && found.devices_at_least >= 2);
+    let seated: usize = found.groups.iter().map(|it| it.tenants.len()).sum();
+    assert_eq!(seated, 30);
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stderr, reason = "skipped tests say so")]
 
 use cotenant::colocation::demand::{Assumption, Demand, DriverView, Spread};
+use cotenant::colocation::partition::slice_features;
 use cotenant::colocation::whatif::Options;
 use cotenant::domain::ident::GpuId;
 use cotenant::domain::mig_geometry::{BOARDS, MigBoard};
@@ -13,6 +14,7 @@ use cotenant::recommender::situation::{
     Current, DeviceFacts, Limits, MigAbility, Situation, Tenant,
 };
 use cotenant::recommender::tenant_policy::{Class, TenantPolicy};
+use cotenant::stats::ridge::ridge;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -187,4 +189,38 @@ fn a_slice_of_two_to_four_is_judged_right_for_nine_published_jobs_in_ten() {
 fn within_a_tenth(case: &Case<'_>, profile: usize) -> bool {
     let extra = case.played.extra_time_ratio(0, profile);
     extra.is_some_and(|it| it.expected <= case.policy.throughput_extra_ratio)
+}
+
+/// Slowdown of a slice for the jobs of one model, learned from all others in the form that the product uses.
+fn from_others(rows: &[BTreeMap<String, String>], model: &str, slice: &str) -> Option<Vec<f64>> {
+    let features = |it: &BTreeMap<String, String>| {
+        let view = job(it).demand?.driver?;
+        slice_features(view).map(|it| it.to_vec())
+    };
+    let seen: Vec<(Vec<f64>, f64)> = rows
+        .iter()
+        .filter(|it| it["model"] != model)
+        .filter_map(|it| Some((features(it)?, number(it, slice)?)))
+        .collect();
+    let (xs, ys): (Vec<Vec<f64>>, Vec<f64>) = seen.into_iter().unzip();
+    let weights: Vec<f64> = ys.iter().map(|it| 1.0 / (it * it)).collect();
+    ridge(&xs, &ys, &weights, 0.0)
+}
+
+#[test]
+fn slices_are_judged_as_well_where_the_model_of_the_job_was_never_seen() {
+    let Some(rows) = table("t05_miso_mig_slowdown_a100_40gb.csv") else { return };
+    let (mut judged, mut right) = (0, 0);
+    for row in &rows {
+        let features = job(row).demand.and_then(|it| slice_features(it.driver?)).expect("power");
+        for slice in ["slowdown_2g.10gb", "slowdown_3g.20gb", "slowdown_4g.20gb"] {
+            let Some(slowdown) = number(row, slice) else { continue };
+            let learned = from_others(&rows, &row["model"], slice).expect("other models");
+            let found: f64 = features.iter().zip(&learned).map(|(x, b)| x * b).sum();
+            judged += 1;
+            right += usize::from((found <= 1.1) == (slowdown <= 1.1));
+        }
+    }
+    eprintln!("with the model left out: {right} of {judged} slices judged right");
+    assert!(right as f64 >= 0.88 * judged as f64, "{right} of {judged}");
 }

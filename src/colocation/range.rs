@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+/// Upper ends so many times the lower end say nothing.
+const USELESS: f64 = 20.0;
+
 /// A number with the ends between which it is believed to lie.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Range {
@@ -35,6 +38,11 @@ impl Range {
     /// Whether nothing about it is in doubt.
     pub fn is_exact(&self) -> bool {
         self.low == self.high
+    }
+
+    /// Whether the upper end says anything: one of more than twenty times the lower end does not.
+    pub fn has_useful_end(&self) -> bool {
+        self.high.is_finite() && self.high <= USELESS * self.low
     }
 
     /// Whether the number lies between the ends.

@@ -1,8 +1,7 @@
 //! Who has to leave so that the others can share.
 
-use crate::recommender::decide::Choice;
 use crate::recommender::mechanism::{MechanismId, mechanism};
-use crate::recommender::played::Played;
+use crate::recommender::played::{Solo, weigh};
 use crate::recommender::policy::Policy;
 use crate::recommender::situation::{Situation, Tenant};
 use crate::recommender::verdict::{Apart, Chosen, Outcome};
@@ -15,7 +14,7 @@ const MOST_TRIED: usize = 8;
 ///
 /// Of several whoever asks for most goes first, after those with a higher priority stayed: lowest priority, then the greatest
 /// memory, then the first name. `None` where no single one is enough, or with fewer than three or more than eight tenants.
-pub(crate) fn apart(situation: &Situation, policy: &Policy) -> Option<Apart> {
+pub(crate) fn apart(situation: &Situation, solos: &[Solo], policy: &Policy) -> Option<Apart> {
     let tenants = &situation.tenants;
     if !(3..=MOST_TRIED).contains(&tenants.len()) {
         return None;
@@ -34,16 +33,16 @@ pub(crate) fn apart(situation: &Situation, policy: &Policy) -> Option<Apart> {
         if !tried.insert(alike) {
             return None;
         }
-        without(situation, &it.name, policy)
+        without(situation, solos, &it.name, policy)
     })
 }
 
-fn without(situation: &Situation, name: &str, policy: &Policy) -> Option<Apart> {
-    let mut rest = situation.clone();
-    rest.tenants.retain(|it| it.name != name);
-    // What was seen of all of them together says nothing of fewer.
-    (rest.saturated, rest.met) = (None, None);
-    let choice = Choice::of(&rest, &Played::of(&rest), policy);
+fn without(situation: &Situation, solos: &[Solo], name: &str, policy: &Policy) -> Option<Apart> {
+    let places: Vec<usize> =
+        (0..situation.tenants.len()).filter(|it| situation.tenants[*it].name != name).collect();
+    let rest = situation.with_some(places.iter().copied());
+    let left: Vec<&Solo> = places.iter().map(|it| &solos[*it]).collect();
+    let choice = weigh(&rest, &left, policy);
     if choice.outcome() != Outcome::Share {
         return None;
     }

@@ -3,9 +3,11 @@
 use crate::analysis::evidence::Confidence;
 use crate::colocation::demand::Assumption;
 use crate::domain::mig_geometry::Provenance;
+use crate::domain::units::Seconds;
 use crate::recommender::mechanism::{Assessment, MechanismId};
-use crate::recommender::reason::Names;
+use crate::recommender::reason::{Names, ReasonKind};
 use crate::recommender::situation::{Situation, Trust};
+use crate::recommender::tenant_policy::Class;
 use crate::recommender::verdict::Lowered;
 use std::collections::BTreeSet;
 
@@ -32,13 +34,39 @@ const UNSTATED: f64 = 0.85;
 const PATTERN: f64 = 0.9;
 /// What memory that the driver keeps and did not report leaves.
 const RESERVE: f64 = 0.98;
+/// What a latency leaves that is waited for and was not recorded.
+const UNHEARD: f64 = 0.85;
 /// What an open measurement leaves of a verdict that waits for it.
 const OPEN: f64 = 0.5;
 
-/// What makes a verdict less sure; `picked` is what it proposes.
+/// What a recording of at least so many seconds leaves: a week has seen every daily peak, a day has seen one.
+const LENGTHS: [(f64, f64); 4] = [(7.0 * DAY_S, 1.0), (DAY_S, 0.95), (3_600.0, 0.88), (0.0, 0.8)];
+/// What so many bursts of whoever was seen least leave: the 99th percentile of fewer than a hundred is the longest of them.
+const BURSTS: [(usize, f64); 3] = [(100, 1.0), (30, 0.95), (0, 0.85)];
+/// Seconds of a day.
+const DAY_S: f64 = 86_400.0;
+/// What is true however long nobody looked: what owners say, and what a board is.
+const TIMELESS: [ReasonKind; 9] = [
+    ReasonKind::TrustBoundary,
+    ReasonKind::LatencySensitive,
+    ReasonKind::StallNotAccepted,
+    ReasonKind::CrashNotAccepted,
+    ReasonKind::WholeDevice,
+    ReasonKind::NoMig,
+    ReasonKind::Vendor,
+    ReasonKind::Clients,
+    ReasonKind::Alone,
+];
+
+/// What makes a verdict less sure; `picked` is what it proposes, and `decisive` the kind of reason that decided.
 ///
-/// A rule that needs no prediction, as for a saturated device, does not suffer from what predictions assume.
-pub(crate) fn lowered(situation: &Situation, picked: Option<&Assessment>) -> Vec<Lowered> {
+/// A rule that needs no prediction, as for a saturated device, does not suffer from what predictions assume; one that needs
+/// no recording, as for strangers, does not suffer from a short one.
+pub(crate) fn lowered(
+    situation: &Situation,
+    picked: Option<&Assessment>,
+    decisive: Option<ReasonKind>,
+) -> Vec<Lowered> {
     let mut found = Vec::new();
     let mut lower = |factor: f64, sentence: String| found.push(Lowered { factor, sentence });
     let mechanism = picked.map(|it| it.mechanism);
@@ -53,6 +81,24 @@ pub(crate) fn lowered(situation: &Situation, picked: Option<&Assessment>) -> Vec
         for assumption in assumed {
             let factor = ASSUMED.iter().find(|it| it.0 == assumption).map_or(1.0, |it| it.1);
             lower(factor, assumption.sentence().to_owned());
+        }
+    }
+    if predicts || !decisive.is_some_and(|it| TIMELESS.contains(&it)) {
+        found.extend(short(situation));
+        found.extend(few(situation).filter(|_| predicts));
+    }
+    let mut lower = |factor: f64, sentence: String| found.push(Lowered { factor, sentence });
+    if predicts {
+        let unheard = situation.tenants.iter().filter(|it| {
+            it.class() == Class::LatencySensitive && it.demand.is_some() && !it.has_requests()
+        });
+        let unheard: Vec<&str> = unheard.map(|it| it.name.as_str()).collect();
+        if !unheard.is_empty() {
+            let names = Names(&unheard);
+            lower(
+                UNHEARD,
+                format!("no latency of {names} was recorded: bursts stand for requests"),
+            );
         }
     }
     if matches!(situation.trust(), Trust::Unstated(_)) {
@@ -72,6 +118,42 @@ pub(crate) fn lowered(situation: &Situation, picked: Option<&Assessment>) -> Vec
         lower(PATTERN, sentence);
     }
     found
+}
+
+/// A recording that was too short for the daily peak to be in it for sure; the tenant that was seen for the shortest counts.
+fn short(situation: &Situation) -> Option<Lowered> {
+    let demands = situation.tenants.iter().filter_map(|it| it.demand.as_ref());
+    length(demands.map(|it| it.timeline.span_s()).reduce(f64::min)?)
+}
+
+fn length(seen_s: f64) -> Option<Lowered> {
+    let factor = LENGTHS.iter().find(|it| seen_s >= it.0)?.1;
+    let days = (seen_s / DAY_S).floor();
+    let sentence = match days {
+        it if it < 1.0 => format!(
+            "{} were seen and no whole day, so that the daily peak may be missing",
+            Seconds(seen_s)
+        ),
+        1.0 => "one whole day was seen, and others may be busier".to_owned(),
+        it => {
+            format!("{it:.0} whole days were seen and no whole week, and other days may be busier")
+        }
+    };
+    (factor < 1.0).then_some(Lowered { factor, sentence })
+}
+
+/// Few bursts of somebody who works.
+fn few(situation: &Situation) -> Option<Lowered> {
+    let seen = situation.tenants.iter().filter_map(|it| Some((it, it.demand.as_ref()?)));
+    let working = seen.filter(|it| !it.1.is_idle());
+    let (tenant, demand) = working.min_by_key(|it| it.1.bursts_seen)?;
+    let bursts = demand.bursts_seen;
+    let factor = BURSTS.iter().find(|it| bursts >= it.0)?.1;
+    let sentence = format!(
+        "only {bursts} bursts of `{}` were seen, and its p99 is about the longest of them",
+        tenant.name
+    );
+    (factor < 1.0).then_some(Lowered { factor, sentence })
 }
 
 /// Product of all factors.
@@ -100,6 +182,19 @@ mod tests {
         let priced: BTreeSet<Assumption> = ASSUMED.iter().map(|it| it.0).collect();
         assert_eq!(priced.len(), ASSUMED.len());
         assert!(ASSUMED.iter().all(|it| 0.5 < it.1 && it.1 < 1.0));
+    }
+
+    #[test]
+    fn a_week_is_surer_than_a_day_and_a_day_than_ten_minutes() {
+        let left = |seen_s: f64| length(seen_s).map_or(1.0, |it| it.factor);
+        let (minutes, hours, day, week) =
+            (left(600.0), left(7_200.0), left(DAY_S), left(7.0 * DAY_S));
+        assert!(minutes < hours && hours < day && day < week, "{minutes} {hours} {day} {week}");
+        assert_eq!(week, 1.0);
+        let told = length(600.0).unwrap().sentence;
+        assert!(told.starts_with("10 min were seen and no whole day"), "{told}");
+        let told = length(3.5 * DAY_S).unwrap().sentence;
+        assert!(told.starts_with("3 whole days were seen"), "{told}");
     }
 
     #[test]

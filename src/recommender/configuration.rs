@@ -15,6 +15,7 @@ use crate::recommender::manifest::{ManifestError, claims, mig, plugin};
 use crate::recommender::mechanism::MechanismId;
 use crate::recommender::reason::Weight;
 use crate::recommender::situation::{Situation, StandingInstance};
+use crate::recommender::vendor::other_vendor;
 use crate::recommender::verdict::{Chosen, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -125,6 +126,13 @@ impl Node<'_> {
             else {
                 continue;
             };
+            if let Some(vendor) = other_vendor(it.situation.device.model.as_deref()) {
+                self.found.cautions.push(format!(
+                    "{} is a board of {vendor}, and the files that cotenant writes are for NVIDIA's tools: none is written for it",
+                    it.verdict.label
+                ));
+                continue;
+            }
             match it.index {
                 Some(index) => all.push(Proposed { index, decided: it, chosen }),
                 None => self.found.cautions.push(format!(

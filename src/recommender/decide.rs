@@ -4,16 +4,17 @@
 
 use crate::recommender::apart::apart;
 use crate::recommender::confidence::{confidence, lowered};
+use crate::recommender::fitting::fitting;
 use crate::recommender::mechanism::{
     Assessment, Case, MECHANISMS, MechanismId, Plan, Standing, mechanism,
 };
 use crate::recommender::open_answers::open_answers;
 use crate::recommender::played::Played;
 use crate::recommender::policy::Policy;
-use crate::recommender::reason::{Measurement, Reason, ReasonKind, Weight};
+use crate::recommender::reason::{Measurement, MeasurementKind, Reason, ReasonKind, Weight};
 use crate::recommender::situation::{Situation, Tenant, Trust};
 use crate::recommender::tenant_policy::Class;
-use crate::recommender::verdict::{Chosen, Freed, Outcome, Rejected, Settling, Verdict};
+use crate::recommender::verdict::{Chosen, Freed, Lowered, Outcome, Rejected, Settling, Verdict};
 use std::collections::BTreeMap;
 
 /// What should be done with a device.
@@ -24,24 +25,37 @@ pub fn decide(situation: &Situation, policy: &Policy) -> Verdict {
 /// The same where every way was played before: another policy costs next to nothing then.
 pub fn decide_played(situation: &Situation, played: &Played, policy: &Policy) -> Verdict {
     let choice = Choice::of(situation, played, policy);
-    let mut lowered_by = lowered(situation, choice.picked());
+    let decisive = choice.decisive();
+    let mut lowered_by = lowered(situation, choice.picked(), decisive.as_ref().map(|it| it.kind));
     let sure = confidence(&lowered_by);
     let is_doubtful = choice.outcome() == Outcome::Share && sure.value() < policy.least_confidence;
     let outcome = if is_doubtful { Outcome::NotEnoughEvidence } else { choice.outcome() };
     let chosen = choice.picked().filter(|_| !is_doubtful).and_then(Chosen::of);
     lowered_by.sort_by(|one, other| one.factor.total_cmp(&other.factor));
+    let doubt = choice
+        .picked()
+        .filter(|_| is_doubtful)
+        .map(|it| doubt(it.mechanism, sure.value(), policy, lowered_by.first()));
     let plan = choice.picked().filter(|_| !is_doubtful).and_then(|it| it.plan.as_ref());
+    let is_shared = outcome == Outcome::Share;
+    let solos = if is_shared { Vec::new() } else { played.solos() };
+    let apart = if is_shared { None } else { apart(situation, &solos, policy) };
+    let fitting = if is_shared { None } else { fitting(situation, &solos, policy) };
     Verdict {
         gpu: situation.gpu.clone(),
         label: situation.label.clone(),
         outcome,
-        decisive: choice.decisive(),
+        decisive: doubt.clone().or(decisive),
         current: situation.now.clone(),
         disruption: plan.map(|it| mechanism(it.mechanism).disruption(situation, it)),
         freed: plan.map(|it| freed(situation, it, policy)),
-        rejected: choice.rejected(chosen.as_ref().map(|it| it.mechanism)),
-        apart: if outcome == Outcome::Share { None } else { apart(situation, policy) },
-        measurement: choice.settling(),
+        rejected: choice.rejected(chosen.as_ref().map(|it| it.mechanism), doubt.as_ref()),
+        fitting: fitting.filter(|_| apart.is_none()),
+        apart,
+        measurement: match &doubt {
+            Some(it) => dispelling(it, choice.picked().map(|it| it.mechanism)),
+            None => choice.settling(),
+        },
         answers: open_answers(situation, played, policy, &choice),
         chosen,
         confidence: sure,
@@ -83,6 +97,21 @@ impl Choice {
         }
     }
 
+    /// Ways that are not refused, up to the first that is possible, in the order in which they come into question.
+    pub(crate) fn hopeful(&self) -> Vec<MechanismId> {
+        let until = self.assessments.iter().position(|it| {
+            it.standing == Standing::Possible && it.mechanism != MechanismId::Exclusive
+        });
+        let all = self.assessments.iter().take(until.map_or(usize::MAX, |it| it + 1));
+        all.filter(|it| it.standing != Standing::Refused).map(|it| it.mechanism).collect()
+    }
+
+    /// The first reason that holds a way back; `None` where none does.
+    pub(crate) fn against(&self, way: MechanismId) -> Option<&Reason> {
+        let found = self.assessments.iter().find(|it| it.mechanism == way)?;
+        found.reasons.first().filter(|it| it.weight <= Weight::Open)
+    }
+
     /// Devices that are proposed; `None` where nothing is.
     pub(crate) fn devices(&self) -> Option<u32> {
         Some(self.picked()?.plan.as_ref()?.devices)
@@ -121,12 +150,16 @@ impl Choice {
         refused.values().find(|it| it.0 == most).map(|it| it.1)
     }
 
-    fn rejected(&self, chosen: Option<MechanismId>) -> Vec<Rejected> {
+    /// `doubt` is why the way that comes first is not proposed all the same.
+    fn rejected(&self, chosen: Option<MechanismId>, doubt: Option<&Reason>) -> Vec<Rejected> {
         let others = self.assessments.iter().filter(|it| Some(it.mechanism) != chosen);
         others
             .map(|it| {
                 let mut reasons = it.reasons.clone();
-                if it.standing == Standing::Possible {
+                let is_first = self.picked().is_some_and(|own| own.mechanism == it.mechanism);
+                if let Some(doubt) = doubt.filter(|_| is_first) {
+                    reasons.insert(0, doubt.clone());
+                } else if it.standing == Standing::Possible {
                     reasons.insert(0, less_fit(it, self.picked()));
                 }
                 let reason = reasons.first().map(|it| it.sentence.clone()).unwrap_or_default();
@@ -172,6 +205,30 @@ impl Choice {
         let sentence = format!("open is this: {}; {then}", reason.sentence);
         Some(Settling { measurement: measurement.clone(), would_allow, sentence })
     }
+}
+
+/// What would be proposed, if it were as sure as the policy asks for.
+fn doubt(way: MechanismId, sure: f64, policy: &Policy, most: Option<&Lowered>) -> Reason {
+    let because =
+        most.map_or_else(String::new, |it| format!("; most of it is lost because {}", it.sentence));
+    let sentence = format!(
+        "{} would be proposed, but its confidence of {sure:.2} is below the {:.2} that the policy asks for{because}",
+        mechanism(way).title(),
+        policy.least_confidence
+    );
+    let what = "remove what lowers the confidence, the first of it first, or ask for less (`least_confidence`)";
+    Reason::open(
+        ReasonKind::Evidence,
+        sentence,
+        Measurement::new(MeasurementKind::Policy, 0.0, what),
+    )
+}
+
+/// What would settle a doubt.
+fn dispelling(doubt: &Reason, would_allow: Option<MechanismId>) -> Option<Settling> {
+    let measurement = doubt.measurement.clone()?;
+    let sentence = format!("open is this: {}", doubt.sentence);
+    Some(Settling { measurement, would_allow, sentence })
 }
 
 /// The first way that is possible; a device each only where no way before it is open.

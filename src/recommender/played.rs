@@ -9,7 +9,10 @@ use crate::colocation::whatif::{
     Options, Prediction, Seat, TenantPrediction, predict, predict_all,
 };
 use crate::domain::mig_geometry::{MigBoard, MigProfile};
-use crate::recommender::situation::Situation;
+use crate::recommender::decide::Choice;
+use crate::recommender::mechanism::MechanismId;
+use crate::recommender::policy::Policy;
+use crate::recommender::situation::{Situation, Tenant};
 
 /// Events to replay for each instance that a tenant might get.
 const SLICE_EVENTS: u64 = 40_000;
@@ -35,30 +38,49 @@ pub(crate) struct SliceOutcome {
     pub(crate) extra: Option<Range>,
 }
 
-impl Played {
-    /// Plays a situation: all tenants under time slicing and MPS, each alone in every plain profile.
-    pub fn of(situation: &Situation) -> Self {
-        let demands: Option<Vec<&Demand>> =
-            situation.tenants.iter().map(|it| it.demand.as_ref()).collect();
-        let together = demands.filter(|it| it.len() > 1);
-        let played = |mechanism: Mechanism| {
-            let seats: Vec<Seat<'_>> = together.as_ref()?.iter().map(|it| Seat::of(it)).collect();
-            Some(predict(&seats, mechanism, &situation.options))
-        };
+/// What one tenant comes to by itself: alone, and in every instance of the board; the same in any company.
+#[derive(Debug, Clone)]
+pub(crate) struct Solo {
+    alone: Option<TenantPrediction>,
+    slices: Vec<Option<SliceOutcome>>,
+}
+
+impl Solo {
+    pub(crate) fn of(situation: &Situation, tenant: &Tenant) -> Self {
         let alone = |demand: Option<&Demand>| {
             let found = predict(&[Seat::of(demand?)], Mechanism::Exclusive, &situation.options);
             found.tenants.into_iter().next()
         };
+        let demand = tenant.demand.as_ref();
+        Self { alone: alone(demand), slices: slices(situation, demand) }
+    }
+}
+
+impl Played {
+    /// Plays a situation: all tenants under time slicing and MPS, each alone in every plain profile.
+    pub fn of(situation: &Situation) -> Self {
+        let solos: Vec<Solo> = situation.tenants.iter().map(|it| Solo::of(situation, it)).collect();
+        let solos: Vec<&Solo> = solos.iter().collect();
+        let mut played = Self::apart(&solos);
+        played.time_slicing = together(situation, Mechanism::time_slicing());
+        played.mps = together(situation, Mechanism::mps());
+        played
+    }
+
+    /// The same without anybody beside anybody.
+    fn apart(solos: &[&Solo]) -> Self {
         Self {
-            alone: situation.tenants.iter().map(|it| alone(it.demand.as_ref())).collect(),
-            time_slicing: played(Mechanism::time_slicing()),
-            mps: played(Mechanism::mps()),
-            slices: situation
-                .tenants
-                .iter()
-                .map(|it| slices(situation, it.demand.as_ref()))
-                .collect(),
+            alone: solos.iter().map(|it| it.alone.clone()).collect(),
+            time_slicing: None,
+            mps: None,
+            slices: solos.iter().map(|it| it.slices.clone()).collect(),
         }
+    }
+
+    /// What each tenant comes to by itself.
+    pub(crate) fn solos(&self) -> Vec<Solo> {
+        let both = self.alone.iter().zip(&self.slices);
+        both.map(|(alone, slices)| Solo { alone: alone.clone(), slices: slices.clone() }).collect()
     }
 
     /// Extra time for the same work of a tenant in an instance of a profile of the board, both by their place.
@@ -66,6 +88,48 @@ impl Played {
     /// `None` where nothing was timed: for the whole device, profiles with other engines, and tenants without a demand.
     pub fn extra_time_ratio(&self, tenant: usize, profile: usize) -> Option<Range> {
         self.slices.get(tenant)?.get(profile)?.as_ref()?.extra
+    }
+}
+
+/// All tenants beside each other; `None` unless everybody's demand is known, and there are two.
+fn together(situation: &Situation, mechanism: Mechanism) -> Option<Prediction> {
+    let demands: Option<Vec<&Demand>> =
+        situation.tenants.iter().map(|it| it.demand.as_ref()).collect();
+    let demands = demands.filter(|it| it.len() > 1)?;
+    let seats: Vec<Seat<'_>> = demands.iter().map(|it| Seat::of(it)).collect();
+    Some(predict(&seats, mechanism, &situation.options))
+}
+
+/// The decision, with nothing played that cannot change it.
+///
+/// What predictions say only ever adds reasons against a way: one that is refused without them is never played, nor is one
+/// that comes after a way that needs none.
+pub(crate) fn weigh(situation: &Situation, solos: &[&Solo], policy: &Policy) -> Choice {
+    let mut played = Played::apart(solos);
+    let mut choice = Choice::of(situation, &played, policy);
+    loop {
+        let is_unplayed = |it: &MechanismId| match it {
+            MechanismId::TimeSlicing => played.time_slicing.is_none(),
+            MechanismId::Mps => played.mps.is_none(),
+            MechanismId::Mig | MechanismId::Exclusive => false,
+        };
+        let next = choice.hopeful().into_iter().find(is_unplayed);
+        match next {
+            Some(MechanismId::TimeSlicing) => {
+                played.time_slicing = together(situation, Mechanism::time_slicing());
+                if played.time_slicing.is_none() {
+                    return choice;
+                }
+            }
+            Some(MechanismId::Mps) => {
+                played.mps = together(situation, Mechanism::mps());
+                if played.mps.is_none() {
+                    return choice;
+                }
+            }
+            _ => return choice,
+        }
+        choice = Choice::of(situation, &played, policy);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a way to share is chosen, refused or left open: one sentence with its numbers each.
 
+use crate::colocation::range::Range;
 use serde::Serialize;
 use std::fmt;
 
@@ -55,11 +56,13 @@ pub enum ReasonKind {
     Evidence,
     /// Another way comes first.
     Preference,
+    /// Only boards of one vendor have it.
+    Vendor,
 }
 
 impl ReasonKind {
     /// Every kind with its word, in order.
-    pub const ALL: [(Self, &'static str); 24] = [
+    pub const ALL: [(Self, &'static str); 25] = [
         (Self::TrustBoundary, "trust-boundary"),
         (Self::LatencySensitive, "latency-sensitive"),
         (Self::TargetBesideBursts, "target-beside-bursts"),
@@ -84,6 +87,7 @@ impl ReasonKind {
         (Self::Alone, "alone"),
         (Self::Evidence, "evidence"),
         (Self::Preference, "preference"),
+        (Self::Vendor, "vendor"),
     ];
 
     /// Its word.
@@ -216,6 +220,22 @@ impl fmt::Display for Names<'_> {
     }
 }
 
+/// A factor with its interval for a sentence: `1.20 (1.10 to 1.35) times`, `at least 1.41 (no useful upper end) times`.
+pub(crate) struct Factor(pub(crate) Range);
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Range { expected, low, high } = self.0;
+        match () {
+            () if !self.0.has_useful_end() => {
+                write!(f, "at least {low:.2} (no useful upper end) times")
+            }
+            () if self.0.is_exact() => write!(f, "{expected:.2} times"),
+            () => write!(f, "{expected:.2} ({low:.2} to {high:.2}) times"),
+        }
+    }
+}
+
 /// MiB for a sentence: `18432 MiB`.
 pub(crate) fn mib(value: f64) -> String {
     format!("{value:.0} MiB")
@@ -255,6 +275,10 @@ mod tests {
         assert_eq!((percent(0.3), percent(0.045)), ("30 %".to_owned(), "4.5 %".to_owned()));
         assert_eq!(percent(0.001), "0.100 %");
         assert_eq!(gib(22528.0), "22.0 GiB");
+        let wide = Factor(Range { expected: 9.0, low: 1.41, high: 348.51 });
+        assert_eq!(wide.to_string(), "at least 1.41 (no useful upper end) times");
+        let narrow = Factor(Range { expected: 1.2, low: 1.1, high: 1.35 });
+        assert_eq!(narrow.to_string(), "1.20 (1.10 to 1.35) times");
     }
 
     #[test]

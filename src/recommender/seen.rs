@@ -13,6 +13,7 @@ use crate::domain::mig_geometry::by_product_name;
 use crate::domain::outline::{MigInstance, Outline};
 use crate::recommender::memory_risk::{demand, measured};
 use crate::recommender::policy::Policy;
+use crate::recommender::ran_out::{RanOut, ran_out};
 use crate::recommender::reason::percent;
 use crate::recommender::shape::LoadShape;
 use crate::recommender::situation::{
@@ -20,6 +21,7 @@ use crate::recommender::situation::{
 };
 use crate::recommender::suitability::Suitability;
 use crate::recommender::tenant_policy::TenantPolicies;
+use crate::recommender::vendor::other_vendor;
 
 /// Words of products that cannot be cut into MIG instances.
 ///
@@ -88,12 +90,14 @@ fn of_device(scenery: &Scenery<'_>, device: &DeviceFindings) -> Situation {
         .map(|it| tenant(scenery, device, it))
         .collect();
     let own = device.memory.iter().find(|it| it.space.is_device());
+    let ran_out = ran_out(&device.memory);
+    let tenants: Vec<Tenant> = tenants.into_iter().map(|it| asking(it, &ran_out)).collect();
     let met = own.filter(|it| tenants.len() > 1 && it.residents.len() >= tenants.len());
     Situation {
         gpu: device.gpu.clone(),
         label: device.label.clone(),
         device: facts(device, own),
-        now: current(scenery.outline, &device.gpu, tenants.len()),
+        now: Current { ran_out, ..current(scenery.outline, &device.gpu, tenants.len()) },
         saturated: saturated(device, scenery.policy),
         met: met.map(measured),
         limits: scenery.limits,
@@ -135,6 +139,9 @@ fn facts(device: &DeviceFindings, memory: Option<&MemoryFindings>) -> DeviceFact
 /// Whether a product can be cut, and how; by its name and memory.
 pub fn ability(model: Option<&str>, total_bytes: Option<f64>) -> MigAbility {
     let Some(model) = model else { return MigAbility::Unknown };
+    if other_vendor(Some(model)).is_some() {
+        return MigAbility::No;
+    }
     let bytes = total_bytes.filter(|it| *it > 0.0).map(|it| it as u64);
     if let Some(board) = by_product_name(model, bytes) {
         return MigAbility::Board(Box::new(board.clone()));
@@ -180,6 +187,7 @@ fn current(outline: &Outline, gpu: &GpuId, tenants: usize) -> Current {
         }),
         instances: outline.mig_instances.iter().filter(is_last).map(standing).collect(),
         tenants,
+        ran_out: Vec::new(),
     }
 }
 
@@ -220,6 +228,19 @@ fn tenant(scenery: &Scenery<'_>, device: &DeviceFindings, seen: &SeenTenant) -> 
         clients: clients(scenery.outline, seen, resident.map(|it| it.1)),
         instance: seen.instance.clone(),
     }
+}
+
+/// A tenant that was lost asked for more than it was seen to hold.
+fn asking(mut tenant: Tenant, ran_out: &[RanOut]) -> Tenant {
+    let own = ran_out.iter().filter(|it| it.is_sure() && it.lost.as_ref() == Some(&tenant.name));
+    let asked = own.filter_map(|it| it.asked_mib).map(|it| it * MIB).reduce(f64::max);
+    if let Some(demand) = &mut tenant.demand {
+        demand.memory_bytes = match (demand.memory_bytes, asked) {
+            (Some(held), Some(asked)) => Some(held.max(asked)),
+            (held, asked) => held.or(asked),
+        };
+    }
+    tenant
 }
 
 /// What a tenant held, and in whose memory.

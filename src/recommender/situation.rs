@@ -7,6 +7,7 @@ use crate::colocation::whatif::Options;
 use crate::domain::ident::GpuId;
 use crate::domain::mig_geometry::MigBoard;
 use crate::recommender::policy::Policy;
+use crate::recommender::ran_out::RanOut;
 use crate::recommender::shape::LoadShape;
 use crate::recommender::tenant_policy::{Class, TenantPolicy};
 use serde::Serialize;
@@ -77,7 +78,7 @@ impl MigAbility {
 }
 
 /// How a device is shared now.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Current {
     /// Whether MIG mode is on; `None` where that was not recorded.
     pub is_mig: Option<bool>,
@@ -87,6 +88,8 @@ pub struct Current {
     pub instances: Vec<StandingInstance>,
     /// How many tenants were seen on it.
     pub tenants: usize,
+    /// Moments at which its memory ran out, or seems to have, in time order.
+    pub ran_out: Vec<RanOut>,
 }
 
 /// A MIG instance that stands.
@@ -255,6 +258,32 @@ impl Situation {
         let unstated: Vec<String> =
             self.tenants.iter().filter(is_unstated).map(|it| it.name.clone()).collect();
         if unstated.is_empty() { Trust::One } else { Trust::Unstated(unstated) }
+    }
+
+    /// The same device with some of its tenants, by their places.
+    ///
+    /// What was seen of all of them together says nothing of fewer, and is left out.
+    pub(crate) fn with_some(&self, places: impl IntoIterator<Item = usize>) -> Self {
+        let tenants: Vec<Tenant> =
+            places.into_iter().filter_map(|it| self.tenants.get(it).cloned()).collect();
+        Self {
+            gpu: self.gpu.clone(),
+            label: self.label.clone(),
+            device: self.device.clone(),
+            now: Current {
+                is_mig: self.now.is_mig,
+                is_mps: self.now.is_mps,
+                instances: self.now.instances.clone(),
+                tenants: self.now.tenants,
+                ran_out: Vec::new(),
+            },
+            tenants,
+            saturated: None,
+            met: None,
+            limits: self.limits,
+            options: self.options,
+            unseen: Vec::new(),
+        }
     }
 
     /// Memory for tenants on the whole device, in MiB; `None` where the device's memory is not known.

@@ -1,14 +1,15 @@
 //! Who belongs together, where tenants can move between devices of one model.
 //!
 //! Every pair is decided about as if it had a device to itself; pairs that may share are grouped for the fewest
-//! devices, then for the least worst p99; every group of three or more is then decided about as a whole.
+//! devices, then for the least worst p99; every group is then decided about as a whole, and as many as hold share.
 
 use crate::colocation::phases::Budget;
 use crate::recommender::decide::Choice;
+use crate::recommender::fitting::most;
 use crate::recommender::grouping::Tenant as Piece;
 use crate::recommender::grouping::{Fleet, group};
 use crate::recommender::mechanism::MechanismId;
-use crate::recommender::played::Played;
+use crate::recommender::played::{Solo, weigh};
 use crate::recommender::policy::Policy;
 use crate::recommender::situation::{Current, MIB, Situation, Tenant};
 use crate::recommender::verdict::Outcome;
@@ -16,12 +17,12 @@ use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Tenants of one model that are compared pair by pair at most.
-const MOST_TENANTS: usize = 24;
+/// Tenants of one model that are compared pair by pair at most: some ten thousand pairs.
+const MOST_TENANTS: usize = 160;
 /// Events to replay for each pair: enough to rank pairs; groups that come out of it are small.
 const PAIR_EVENTS: u64 = 10_000;
-/// Tenants on one device at most.
-const MOST_IN_GROUP: usize = 7;
+/// Tenants on one device at most: as many as one MPS server takes.
+const MOST_IN_GROUP: usize = 48;
 
 /// What a pair counts as that may share but whose p99 was not predicted: worse than most that were.
 const UNKNOWN_EXTRA: f64 = 1.0;
@@ -86,7 +87,7 @@ pub fn together(situations: &[Situation], policy: &Policy) -> Option<Together> {
             "no way to move tenants between the {now} GPUs was found that would take fewer of them"
         ),
         freed => format!(
-            "if tenants can move, they take {then} GPUs instead of {now}, which frees {freed}; fewer than {} are impossible",
+            "if tenants can move, they take {then} GPUs instead of {now}, which frees {freed}; fewer than {} are impossible, as far as pairs and memory go",
             found.devices_at_least
         ),
     };
@@ -109,13 +110,14 @@ fn of_model(devices: &[&Situation], policy: &Policy, found: &mut Together) {
         found.groups.extend(left.iter().map(alone));
     }
     let empty = emptied(first);
+    let solos: Vec<Solo> = tenants.par_iter().map(|it| Solo::of(&empty, it)).collect();
+    let model = Model { situation: with(&empty, &tenants), solos, policy };
     let pairs: Vec<(usize, usize)> =
         (0..tenants.len()).flat_map(|i| (i + 1..tenants.len()).map(move |j| (i, j))).collect();
     let costs: Vec<f64> = pairs
         .par_iter()
         .map(|(i, j)| {
-            cost(&with(&empty, &[&tenants[*i], &tenants[*j]]), policy)
-                .map_or(f64::INFINITY, |it| it.1.unwrap_or(UNKNOWN_EXTRA))
+            model.cost(&[*i, *j]).map_or(f64::INFINITY, |it| it.1.unwrap_or(UNKNOWN_EXTRA))
         })
         .collect();
     let table: BTreeMap<(usize, usize), f64> = pairs.into_iter().zip(costs).collect();
@@ -138,51 +140,59 @@ fn of_model(devices: &[&Situation], policy: &Policy, found: &mut Together) {
     });
     found.devices_at_least += grouping.devices_at_least + grouping.unplaceable.len();
     found.groups.extend(grouping.unplaceable.iter().map(|it| alone(&tenants[*it])));
-    for members in &grouping.groups {
-        let members: Vec<&Tenant> = members.iter().map(|it| &tenants[*it]).collect();
-        settle(&empty, members, policy, found);
-    }
-}
-
-/// Decides about a group as a whole; takes tenants out from its end until the rest holds.
-fn settle<'a>(
-    empty: &Situation,
-    mut members: Vec<&'a Tenant>,
-    policy: &Policy,
-    found: &mut Together,
-) {
-    if let [only] = members.as_slice() {
-        found.groups.push(alone(only));
-        return;
-    }
-    let mut out: Vec<&'a Tenant> = Vec::new();
-    while members.len() > 1 {
-        if let Some((mechanism, extra)) = cost(&with(empty, &members), policy) {
-            found.groups.push(Group {
-                tenants: members.iter().map(|it| it.name.clone()).collect(),
-                mechanism: Some(mechanism),
-                worst_p99_factor: extra.map(|it| 1.0 + it),
-            });
-            members.clear();
-            break;
-        }
-        out.extend(members.pop());
-    }
-    out.extend(members);
-    if !out.is_empty() {
+    let more: usize = grouping.groups.into_iter().map(|it| model.settle(it, found)).sum();
+    if more > 0 {
         found.caveats.push(format!(
-            "{} shared well in pairs, but not with all others of the group at once",
-            out.iter().map(|it| format!("`{}`", it.name)).collect::<Vec<_>>().join(", ")
+            "groups that share well in pairs, but not all at once, were parted, which takes {more} GPUs more than pairs would have it"
         ));
     }
-    found.groups.extend(out.into_iter().map(alone));
 }
 
-/// The way that a device would be shared, and the upper end of the worst p99 beyond that alone, where that was predicted.
-///
-/// `None` where it would not be shared.
-fn cost(situation: &Situation, policy: &Policy) -> Option<(MechanismId, Option<f64>)> {
-    let choice = Choice::of(situation, &Played::of(situation), policy);
+/// Tenants of devices of one model, each played by itself.
+struct Model<'a> {
+    situation: Situation,
+    solos: Vec<Solo>,
+    policy: &'a Policy,
+}
+
+impl Model<'_> {
+    /// Decides about a group as a whole; of one that does not hold, as many as share a device, then the rest in the same way.
+    ///
+    /// Returns how many devices more than one it takes.
+    fn settle(&self, mut members: Vec<usize>, found: &mut Together) -> usize {
+        let tenants = &self.situation.tenants;
+        let before = found.groups.len();
+        while members.len() > 1 {
+            let whole = self.cost(&members).map(|it| (members.len(), it));
+            let fitting = whole.or_else(|| {
+                let (count, choice) = most(&self.situation, &self.solos, &members, self.policy)?;
+                Some((count, way(&choice)?))
+            });
+            // Whoever is first shares with nobody after it.
+            let (count, shared) = fitting.map_or((1, None), |it| (it.0, Some(it.1)));
+            let rest = members.split_off(count);
+            found.groups.push(Group {
+                tenants: members.iter().map(|it| tenants[*it].name.clone()).collect(),
+                mechanism: shared.map(|it| it.0),
+                worst_p99_factor: shared.and_then(|it| it.1).map(|it| 1.0 + it),
+            });
+            members = rest;
+        }
+        found.groups.extend(members.iter().map(|it| alone(&tenants[*it])));
+        (found.groups.len() - before).saturating_sub(1)
+    }
+
+    /// The way that a device would be shared by some, and the upper end of the worst p99 beyond that alone, where that was predicted.
+    ///
+    /// `None` where it would not be shared.
+    fn cost(&self, places: &[usize]) -> Option<(MechanismId, Option<f64>)> {
+        let some = self.situation.with_some(places.iter().copied());
+        let solos: Vec<&Solo> = places.iter().map(|it| &self.solos[*it]).collect();
+        way(&weigh(&some, &solos, self.policy))
+    }
+}
+
+fn way(choice: &Choice) -> Option<(MechanismId, Option<f64>)> {
     let picked = choice.picked().filter(|_| choice.outcome() == Outcome::Share)?;
     let worst = picked.cost.and_then(|it| it.worst_p99_factor);
     Some((picked.mechanism, worst.map(|it| it - 1.0)))
@@ -204,9 +214,9 @@ fn emptied(device: &Situation) -> Situation {
     empty
 }
 
-fn with(empty: &Situation, tenants: &[&Tenant]) -> Situation {
+fn with(empty: &Situation, tenants: &[Tenant]) -> Situation {
     let mut situation = empty.clone();
-    situation.tenants = tenants.iter().map(|it| (*it).clone()).collect();
+    situation.tenants = tenants.to_vec();
     situation.now.tenants = tenants.len();
     situation
 }

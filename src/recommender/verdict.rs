@@ -5,6 +5,7 @@
 use crate::analysis::evidence::Confidence;
 use crate::colocation::range::Range;
 use crate::domain::ident::GpuId;
+use crate::recommender::fitting::Fitting;
 use crate::recommender::layout::Change;
 use crate::recommender::mechanism::{
     Assessment, Assigned, Capacity, Cost, Disruption, MechanismId, Predicted, Standing,
@@ -68,6 +69,8 @@ pub struct Verdict {
     pub freed: Option<Freed>,
     /// Whose leaving lets the others share; `None` where they share with it, or not without it either.
     pub apart: Option<Apart>,
+    /// How many of them would share one device; `None` where all do, where not even two do, or where one leaves instead.
+    pub fitting: Option<Fitting>,
     /// The cheapest measurement that could change the verdict; `None` where none could.
     pub measurement: Option<Settling>,
     /// Answers that the policy leaves open and that would change the verdict, the greatest change first.

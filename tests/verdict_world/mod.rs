@@ -16,7 +16,7 @@ use cotenant::recommender::situation::{
 use cotenant::recommender::tenant_policy::{Class, TenantPolicy};
 
 /// Short names of the page, our names of boards, and memory as the driver shows it, MiB.
-const DEVICES: [(&str, Option<&str>, f64); 9] = [
+const DEVICES: [(&str, Option<&str>, f64); 10] = [
     ("H100", Some("H100-SXM5-80GB"), 81_559.0),
     ("A100-80", Some("A100-80GB"), 81_920.0),
     ("A100-40", Some("A100-40GB"), 40_960.0),
@@ -26,6 +26,7 @@ const DEVICES: [(&str, Option<&str>, f64); 9] = [
     ("L40S", None, 46_068.0),
     ("T4", None, 15_360.0),
     ("V100", None, 32_768.0),
+    ("MI300X", None, 196_592.0),
 ];
 const GIB: f64 = 1_073_741_824.0;
 /// Length of every recording of memory, in samples of 0.1 s.

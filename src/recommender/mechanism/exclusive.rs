@@ -5,6 +5,7 @@ use crate::colocation::range::Range;
 use crate::colocation::whatif::TenantPrediction;
 use crate::recommender::mechanism::gates::against_any_sharing;
 use crate::recommender::mechanism::keeping::predicted;
+use crate::recommender::mechanism::lost::own;
 use crate::recommender::mechanism::memory::alone;
 use crate::recommender::mechanism::plan::{
     Assessment, Assigned, Cost, Disruption, DisruptionLevel, Plan, Predicted,
@@ -40,6 +41,7 @@ impl Mechanism for Exclusive {
             let sentence = format!("takes {devices} devices where one was asked about");
             reasons.push(Reason::caution(ReasonKind::Capacity, sentence));
         }
+        reasons.extend(own(case));
         let played = situation.tenants.iter().zip(&case.played.alone);
         let tenants: Vec<Predicted> =
             played.map(|(tenant, found)| by_itself(case, tenant, found.as_ref())).collect();

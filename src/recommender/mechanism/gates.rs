@@ -4,6 +4,7 @@ use crate::recommender::mechanism::Case;
 use crate::recommender::reason::{Measurement, MeasurementKind, Names, Reason, ReasonKind};
 use crate::recommender::situation::{Situation, Tenant, Trust};
 use crate::recommender::tenant_policy::Class;
+use crate::recommender::vendor::other_vendor;
 
 /// Why nobody may share this device in any way.
 ///
@@ -34,6 +35,15 @@ pub(super) fn against_any_sharing(case: &Case<'_>) -> Vec<Reason> {
         reasons.push(reason.about([name]));
     }
     reasons
+}
+
+/// What a board of another vendor does not have.
+pub(super) fn of_another_vendor(situation: &Situation, what: &str) -> Option<Reason> {
+    let model = situation.device.model.as_deref();
+    let vendor = other_vendor(model)?;
+    let sentence =
+        format!("{} is a board of {vendor}, and {what} is NVIDIA's", model.unwrap_or("this"));
+    Some(Reason::refuses(ReasonKind::Vendor, sentence))
 }
 
 /// Why these tenants may not share memory and faults: time slicing and MPS.

@@ -8,7 +8,9 @@ use crate::colocation::whatif::TenantPrediction;
 use crate::domain::units::Seconds;
 use crate::recommender::mechanism::plan::Predicted;
 use crate::recommender::policy::Policy;
-use crate::recommender::reason::{Measurement, MeasurementKind, Reason, ReasonKind, percent};
+use crate::recommender::reason::{
+    Factor, Measurement, MeasurementKind, Reason, ReasonKind, percent,
+};
 use crate::recommender::situation::{Situation, Tenant};
 use crate::recommender::tenant_policy::Class;
 
@@ -55,6 +57,7 @@ pub(super) fn lacking(
     let reason = match (tenant.policy.latency, tenant.class()) {
         (Some(objective), _) => missed_target(tenant, found, objective),
         (None, Class::LatencySensitive) if tenant.has_requests() => slow_tail(name, found, policy),
+        (None, Class::LatencySensitive) => slow_bursts(tenant, found, policy),
         (None, _) => too_slow(tenant, found, extra?, policy),
     };
     reason.map(|it| it.about([name]))
@@ -136,9 +139,7 @@ fn missed_target(
         }
         Limit::Factor(limit) => {
             let it = objective.level.of(found.slowdown?);
-            let range =
-                format!("{:.2} ({:.2} to {:.2}) times that alone", it.expected, it.low, it.high);
-            (range, format!("{limit:.2} times"))
+            (format!("{} that alone", Factor(it)), format!("{limit:.2} times"))
         }
     };
     match kept {
@@ -162,13 +163,44 @@ fn slow_tail(name: &str, found: &TenantPrediction, policy: &Policy) -> Option<Re
     let it = found.slowdown?.p99;
     let most = 1.0 + policy.latency_extra_ratio;
     let told = format!(
-        "the p99 of `{name}`, which has no target, would be {:.2} ({:.2} to {:.2}) times that alone; {most:.2} is accepted without one",
-        it.expected, it.low, it.high
+        "the p99 of `{name}`, which has no target, would be {} that alone; {most:.2} is accepted without one",
+        Factor(it)
     );
     match () {
         () if it.low > most => Some(Reason::refuses(ReasonKind::Slowdown, told)),
         () if it.high <= most && !found.is_at_least => None,
         () => Some(Reason::open(ReasonKind::Slowdown, told, separating(found))),
+    }
+}
+
+/// A latency-sensitive tenant of which neither a latency nor a target is known: its bursts stand for requests.
+///
+/// Bursts that take s times as long at a busy share of ρ queue as well: s·(1 − ρ)/(1 − s·ρ) bounds what a request sees, which is
+/// the growth of every quantile of the response time in a queue of one server with random arrivals and times.
+/// Source: L. Kleinrock, Queueing Systems, vol. 1, M/M/1: response times are exponential with rate µ·(1 − ρ).
+fn slow_bursts(tenant: &Tenant, found: &TenantPrediction, policy: &Policy) -> Option<Reason> {
+    let busy = tenant.demand.as_ref().map_or(0.0, |it| it.busy_share());
+    let queued = |factor: f64| match factor * busy {
+        it if it < 1.0 => factor * (1.0 - busy) / (1.0 - it),
+        _ => f64::INFINITY,
+    };
+    let it = found.slowdown?.p99;
+    let it = Range::new(queued(it.expected), queued(it.low), queued(it.high));
+    let most = 1.0 + policy.latency_extra_ratio;
+    let told = format!(
+        "the p99 of `{}`, of which neither latency nor target is known, would be {} that alone, as if its bursts were requests that queue; {most:.2} is accepted without a target",
+        tenant.name,
+        Factor(it)
+    );
+    let what = format!(
+        "scrape the latency of `{}` while the device is recorded, and state its `latency` target",
+        tenant.name
+    );
+    let measurement = Measurement::new(MeasurementKind::Service, 900.0, what);
+    match () {
+        () if it.low > most => Some(Reason::refuses(ReasonKind::Slowdown, told)),
+        () if it.high <= most && !found.is_at_least => None,
+        () => Some(Reason::open(ReasonKind::Slowdown, told, measurement)),
     }
 }
 

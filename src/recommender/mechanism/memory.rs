@@ -6,6 +6,7 @@ use crate::colocation::memory::{
 use crate::domain::units::Seconds;
 use crate::recommender::mechanism::Case;
 use crate::recommender::mechanism::capacity::{mean, times};
+use crate::recommender::mechanism::lost::Rescue;
 use crate::recommender::reason::{
     Measurement, MeasurementKind, Names, Reason, ReasonKind, gib, percent,
 };
@@ -24,8 +25,8 @@ pub(super) struct SharedMemory {
     pub(super) capacity: Option<u32>,
 }
 
-/// All tenants in the memory of the whole device.
-pub(super) fn shared(case: &Case<'_>) -> SharedMemory {
+/// All tenants in the memory of the whole device, one of them perhaps with a pinned limit.
+pub(super) fn shared(case: &Case<'_>, rescue: Option<&Rescue>) -> SharedMemory {
     let (situation, policy) = (case.situation, case.policy);
     let room = situation.room_mib(policy);
     let capacity = mean(situation.tenants.iter().map(|it| it.needed_mib(policy)))
@@ -42,8 +43,12 @@ pub(super) fn shared(case: &Case<'_>) -> SharedMemory {
         let measurement = Measurement::new(MeasurementKind::Device, 0.0, what);
         return unknown(Reason::open(ReasonKind::Memory, sentence, measurement));
     };
-    let demands: Vec<MemoryDemand> =
+    let mut demands: Vec<MemoryDemand> =
         situation.tenants.iter().filter_map(Tenant::memory_demand).collect();
+    if let Some(it) = rescue {
+        let own = demands.iter_mut().filter(|own| own.label == it.tenant);
+        own.for_each(|own| own.cap_bytes = Some(it.limit_mib * MIB));
+    }
     let question = MemoryQuestion {
         demands: &demands,
         room: MemoryRoom {
@@ -51,7 +56,8 @@ pub(super) fn shared(case: &Case<'_>) -> SharedMemory {
             reserved_bytes: Some(0.0),
             others_bytes: Some(0.0),
         },
-        measured: situation.met,
+        // What was measured happened without the limit.
+        measured: situation.met.filter(|_| rescue.is_none()),
         horizons_s: &[DAY_S],
     };
     let Some(found) = forecast(&question) else {

@@ -1,6 +1,7 @@
 //! Hardware partitions.
 
 mod disruption;
+mod unknown;
 mod wants;
 
 pub(super) use disruption::mode_off;
@@ -8,8 +9,11 @@ pub(super) use disruption::mode_off;
 use crate::domain::mig_geometry::MigBoard;
 use crate::recommender::layout::{Applicant, Assignment, Instance, Standing as Stands, assign};
 use crate::recommender::mechanism::capacity::Capacity;
-use crate::recommender::mechanism::gates::{against_any_sharing, unseen_demands};
+use crate::recommender::mechanism::gates::{
+    against_any_sharing, of_another_vendor, unseen_demands,
+};
 use crate::recommender::mechanism::keeping::{kept, lacking, predicted};
+use crate::recommender::mechanism::lost::{in_parts, own};
 use crate::recommender::mechanism::memory::{peak_in_doubt, unseen};
 use crate::recommender::mechanism::mig::wants::{Want, Worth, sized, wants};
 use crate::recommender::mechanism::plan::{
@@ -43,7 +47,8 @@ impl Mechanism for Mig {
         reasons.extend(unseen(&situation.tenants));
         reasons.extend(unseen_demands(situation));
         let Some(board) = situation.device.mig.board() else {
-            reasons.push(no_board(situation));
+            let other = of_another_vendor(situation, "MIG");
+            reasons.push(other.unwrap_or_else(|| no_board(case)));
             return Assessment::of(self.id(), reasons);
         };
         let is_settled = reasons.iter().any(|it| it.weight == Weight::Refuses);
@@ -76,6 +81,8 @@ impl Mechanism for Mig {
             })
             .collect();
         reasons.extend(between_strangers(situation));
+        reasons.extend(in_parts(case));
+        reasons.extend(own(case));
         reasons.extend(kept(situation, &tenants));
         reasons.extend(for_it(case, board, &assignment));
         let is_told = tenants.len() == situation.tenants.len();
@@ -93,21 +100,24 @@ impl Mechanism for Mig {
     }
 }
 
-fn no_board(situation: &Situation) -> Reason {
+fn no_board(case: &Case<'_>) -> Reason {
+    let situation = case.situation;
     let model = situation.device.model.as_deref().unwrap_or("this model of GPU");
     match situation.device.mig {
         MigAbility::No => {
             Reason::refuses(ReasonKind::NoMig, format!("{model} cannot be cut into MIG instances"))
         }
-        _ => Reason::open(
-            ReasonKind::NoMig,
-            format!("whether {model} can be cut into MIG instances is not known"),
-            Measurement::new(
-                MeasurementKind::Device,
-                0.0,
-                "ask the device for its profiles: `nvidia-smi mig -lgip`",
-            ),
-        ),
+        _ => unknown::never_fits(case).unwrap_or_else(|| {
+            Reason::open(
+                ReasonKind::NoMig,
+                format!("whether {model} can be cut into MIG instances is not known"),
+                Measurement::new(
+                    MeasurementKind::Device,
+                    0.0,
+                    "ask the device for its profiles: `nvidia-smi mig -lgip`",
+                ),
+            )
+        }),
     }
 }
 

@@ -4,6 +4,7 @@ mod capacity;
 mod exclusive;
 mod gates;
 mod keeping;
+mod lost;
 mod memory;
 mod mig;
 mod mps;

@@ -4,9 +4,10 @@ use crate::colocation::demand::Demand;
 use crate::colocation::range::Range;
 use crate::recommender::mechanism::capacity::{Capacity, mean, times};
 use crate::recommender::mechanism::gates::{
-    against_any_sharing, against_shared_memory, alone, is_are, unseen_demands,
+    against_any_sharing, against_shared_memory, alone, is_are, of_another_vendor, unseen_demands,
 };
 use crate::recommender::mechanism::keeping::{extra_of, kept, lacking, predicted};
+use crate::recommender::mechanism::lost::{Rescue, in_shared, nearly, rescue};
 use crate::recommender::mechanism::memory::shared;
 use crate::recommender::mechanism::plan::{
     Assessment, Assigned, Cost, Disruption, DisruptionLevel, Plan, Predicted,
@@ -40,7 +41,8 @@ impl Mechanism for Mps {
 
     fn assess(&self, case: &Case<'_>) -> Assessment {
         let situation = case.situation;
-        let memory = shared(case);
+        let rescue = rescue(case);
+        let memory = shared(case, rescue.as_ref());
         let played = case.played.mps.as_ref().filter(|_| situation.tenants.len() > 1);
         let both = situation.tenants.iter().zip(played.iter().flat_map(|it| &it.tenants));
         let tenants: Vec<Predicted> = both
@@ -49,11 +51,14 @@ impl Mechanism for Mps {
             .collect();
         let mut reasons = against_any_sharing(case);
         reasons.extend(alone(situation));
+        reasons.extend(of_another_vendor(situation, "MPS"));
         reasons.extend(against_shared_memory(situation, "MPS"));
         reasons.extend(not_accepted(situation));
         reasons.extend(unseen_demands(situation));
         reasons.extend(too_many(situation));
+        reasons.extend(in_shared(case, rescue.as_ref()));
         reasons.extend(memory.against.clone());
+        reasons.extend(nearly(case));
         reasons.extend(kept(situation, &tenants));
         reasons.extend(full_bursts(case));
         reasons.extend(load(case));
@@ -68,7 +73,7 @@ impl Mechanism for Mps {
         let by_places = clients.and_then(|it| times(f64::from(situation.limits.mps_clients), it));
         let capacity = Capacity::of(memory.capacity, by_load, by_places);
         let cost = (!tenants.is_empty()).then(|| Cost::of(&tenants, memory.day_ratio, 1));
-        let plan = Some(plan(case));
+        let plan = Some(plan(case, rescue.as_ref()));
         Assessment { plan, cost, tenants, capacity, ..Assessment::of(self.id(), reasons) }
     }
 
@@ -282,10 +287,13 @@ fn plugin(case: &Case<'_>) -> Option<Reason> {
 }
 
 /// A percentage of what it was seen to ask for, so that nobody takes more, and a pinned limit of peak and margin.
-fn plan(case: &Case<'_>) -> Plan {
+fn plan(case: &Case<'_>, rescue: Option<&Rescue>) -> Plan {
     let tenants = &case.situation.tenants;
     let assigned = |it: &Tenant| {
-        let needed = it.needed_mib(case.policy);
+        let needed = match rescue.filter(|rescue| rescue.tenant == it.name) {
+            Some(rescue) => Some(rescue.limit_mib),
+            None => it.needed_mib(case.policy),
+        };
         let width = it.demand.as_ref().map_or(1.0, |it| it.width.high);
         let own = (100.0 * width).ceil().clamp(1.0, 100.0) as u32;
         Assigned {

@@ -5,6 +5,7 @@ use crate::recommender::mechanism::gates::{
     against_any_sharing, against_shared_memory, alone, is_are, unseen_demands,
 };
 use crate::recommender::mechanism::keeping::{extra_of, kept, lacking, predicted};
+use crate::recommender::mechanism::lost::{in_shared, nearly};
 use crate::recommender::mechanism::memory::{SharedMemory, shared};
 use crate::recommender::mechanism::plan::{
     Assessment, Assigned, Cost, Disruption, DisruptionLevel, Plan, Predicted,
@@ -14,6 +15,7 @@ use crate::recommender::reason::{
     Measurement, MeasurementKind, Names, Reason, ReasonKind, percent,
 };
 use crate::recommender::situation::{Situation, Tenant};
+use crate::recommender::vendor::other_vendor;
 
 /// One context at a time: no memory partition, no guarantee of performance, for loads that seldom meet and whose crashes are cheap.
 pub(super) struct TimeSlicing;
@@ -33,7 +35,7 @@ impl Mechanism for TimeSlicing {
 
     fn assess(&self, case: &Case<'_>) -> Assessment {
         let situation = case.situation;
-        let memory = shared(case);
+        let memory = shared(case, None);
         let played = case.played.time_slicing.as_ref().filter(|_| situation.tenants.len() > 1);
         let both = situation.tenants.iter().zip(played.iter().flat_map(|it| &it.tenants));
         let tenants: Vec<Predicted> = both
@@ -46,12 +48,15 @@ impl Mechanism for TimeSlicing {
         reasons.extend(beside_bursts(case));
         reasons.extend(not_accepted(situation));
         reasons.extend(unseen_demands(situation));
+        reasons.extend(in_shared(case, None));
         reasons.extend(memory.against.clone());
+        reasons.extend(nearly(case));
         reasons.extend(duty(case));
         reasons.extend(
             both.filter_map(|(tenant, found)| lacking(tenant, found, extra_of(found), case.policy)),
         );
         reasons.extend(kept(situation, &tenants));
+        reasons.extend(foreign_turns(situation));
         let capacity = capacity(case, &memory);
         reasons.extend(capacity.as_ref().map(|it| packed(case, it)));
         reasons.extend(accepted(situation));
@@ -171,6 +176,17 @@ fn accepted(situation: &Situation) -> Option<Reason> {
             ReasonKind::FaultDomain,
             "all of them accept that one heavy tenant stalls the others, and that whoever asks for memory last ends",
         )
+    })
+}
+
+/// Turns of another vendor's driver: what is known of turns was measured on NVIDIA's.
+fn foreign_turns(situation: &Situation) -> Option<Reason> {
+    let vendor = other_vendor(situation.device.model.as_deref())?;
+    (situation.tenants.len() > 1).then(|| {
+        let sentence = format!(
+            "it is a board of {vendor}, and turns are predicted as NVIDIA's driver takes them; no file is written for it"
+        );
+        Reason::caution(ReasonKind::Vendor, sentence)
     })
 }
 

@@ -36,6 +36,9 @@ pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> V
     if let Some(it) = &verdict.apart {
         blocks.push(statement(Mark::Probable, "or", &it.sentence, Vec::new()));
     }
+    if let Some(it) = &verdict.fitting {
+        blocks.push(statement(Mark::Probable, "or", &it.sentence, Vec::new()));
+    }
     if let Some(chosen) = &verdict.chosen {
         blocks.extend(assignments(chosen));
         blocks.push(heading(3, &format!("{anchor}-why"), "Why"));
@@ -184,6 +187,7 @@ fn p99(predicted: Option<&Predicted>) -> Cell {
     let Some(predicted) = predicted else { return missing("nothing was predicted") };
     match predicted.slowdown_p99_factor {
         Some(it) if predicted.is_at_least => Cell::Quantity(format!("≥ {:.2}", it.expected)),
+        Some(it) if !it.has_useful_end() => Cell::Quantity(format!("≥ {:.2}", it.low)),
         Some(it) => Cell::Quantity(interval(it)),
         None => missing("nothing was predicted"),
     }

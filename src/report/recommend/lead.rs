@@ -10,7 +10,7 @@ use crate::report::wording::{capitalised, count, list, name, sentence};
 
 pub(super) fn headline(input: &Recommendation<'_>) -> String {
     match input.verdicts {
-        [] => "No GPU was found in this recording.".to_owned(),
+        [] => "No GPU was found in this recording: nothing in it says on which GPU its tenants are. Give a mapping with a column for the GPU, or ask `whatif` about tenants that would share one.".to_owned(),
         [only] => one(only),
         several => all(several),
     }

@@ -3,8 +3,10 @@
 use crate::domain::mig_geometry::MigBoard;
 use crate::recommender::mechanism::Case;
 use crate::recommender::mechanism::keeping::lacking;
-use crate::recommender::reason::{Reason, ReasonKind, Weight, gib, mib, percent};
+use crate::recommender::reason::{Names, Reason, ReasonKind, Weight, gib, mib, percent};
 use crate::recommender::situation::Tenant;
+use crate::recommender::tenant_policy::Class;
+use std::collections::BTreeMap;
 
 /// How surely a profile does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,7 +134,8 @@ pub(super) fn refused(case: &Case<'_>, board: &MigBoard, wants: &[Vec<Want>]) ->
             board.name,
             board.compute_slices
         );
-        return vec![Reason::refuses(ReasonKind::Profile, sentence)];
+        let refused = Reason::refuses(ReasonKind::Profile, sentence);
+        return std::iter::once(refused).chain(shared_instances(case)).collect();
     }
     let mut reasons: Vec<Reason> = tenants
         .iter()
@@ -152,8 +155,35 @@ pub(super) fn refused(case: &Case<'_>, board: &MigBoard, wants: &[Vec<Want>]) ->
             .collect();
         let sentence = format!("no layout of {} holds them all: {}", board.name, least.join(", "));
         reasons.push(Reason::refuses(ReasonKind::Profile, sentence));
+        reasons.extend(shared_instances(case));
     }
     reasons
+}
+
+/// An instance for each trust domain, shared within it, which is not weighed; `None` where nobody could share one.
+///
+/// Source: NVIDIA/k8s-device-plugin, `sharing.timeSlicing` takes resources of MIG devices by name; `sharing.mps` for them is
+/// an error of the plugin (pull request 713).
+fn shared_instances(case: &Case<'_>) -> Option<Reason> {
+    let can_share = |it: &&Tenant| {
+        it.class() != Class::LatencySensitive
+            && it.policy.latency.is_none()
+            && it.may_stall()
+            && it.may_crash()
+    };
+    let mut domains: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for it in case.situation.tenants.iter().filter(can_share) {
+        let domain = it.policy.trust_domain.as_deref()?;
+        domains.entry(domain).or_default().push(it.name.as_str());
+    }
+    let (domain, names) = domains.into_iter().max_by_key(|it| it.1.len())?;
+    (names.len() > 1).then(|| {
+        let sentence = format!(
+            "instances that are shared in turns were not weighed: {} of trust domain `{domain}` would accept one together (`sharing.timeSlicing` with `nvidia.com/mig-…`; the device plugin refuses MPS on instances), which helps where others must be kept apart from them",
+            Names(&names)
+        );
+        Reason::caution(ReasonKind::Profile, sentence).about(names)
+    })
 }
 
 /// Why no profile does for one tenant; `None` where one does, or may.
