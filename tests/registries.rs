@@ -185,6 +185,7 @@ fn dialect_of(dialect: Dialect) -> &'static str {
         Dialect::Vllm => "vLLM",
         Dialect::Hami => "HAMi",
         Dialect::AllSmi => "all-smi",
+        Dialect::Cotenant => "`cotenant serve`",
     }
 }
 

@@ -162,6 +162,8 @@ pub enum Dialect {
     Hami,
     /// Metric names of all-smi.
     AllSmi,
+    /// Metric names of `cotenant serve`.
+    Cotenant,
 }
 
 /// A metric's name in a dialect, and the factor that turns its values into our unit.
