@@ -5,7 +5,7 @@
 mod scraped_world;
 
 use cotenant::recommender::suitability::SharingWord;
-use scraped_world::{findings, profiles, scenario, three_ways, words};
+use scraped_world::{findings, imported, profiles, scenario, three_ways, words};
 
 const SCALES: [&str; 5] =
     ["steady-30", "bursty-30-3ms", "bursty-30-30ms", "bursty-30-300ms", "bursty-30-3s"];
@@ -75,4 +75,72 @@ fn verdicts_agree_in_generated_scenarios() {
         agree += u32::from(full.get("GPU 0") == scraped.get("GPU 0"));
     }
     assert!(agree >= all - 1, "{agree} of {all}; `cargo bench --bench exporter` has all 200");
+}
+
+#[test]
+fn a_missed_scrape_loses_nothing_and_a_restart_only_what_was_not_scraped() {
+    let text = three_ways(&cotenant_scenario::shipped("bursty-30-300ms").unwrap()).text;
+    let pages: Vec<&str> = text.split_inclusive("# EOF\n").collect();
+    let samples = |pages: &[&str]| profiles(&imported(&pages.concat()))["GPU 0"].samples;
+    let all = samples(&pages);
+    let every_fifth: Vec<&str> = pages.iter().step_by(5).copied().collect();
+    let last = (pages.len() - 1) / 5 * 5;
+    assert_eq!(samples(&every_fifth), samples(&pages[..=last]));
+    // The page of another exporter that just began: everything on it is new.
+    let mut restarted = pages.clone();
+    let young = pages[1].replace(&stamp_of(pages[1]), &stamp_of(pages[pages.len() - 1]));
+    restarted.pop();
+    restarted.push(&young);
+    let lost = all - samples(&restarted);
+    assert!(lost < 150, "{lost} of {all}");
+}
+
+/// The stamp behind the samples of a page.
+fn stamp_of(page: &str) -> String {
+    let line = page.lines().find(|it| !it.starts_with('#')).unwrap();
+    format!(" {}\n", line.rsplit(' ').next().unwrap())
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    use cotenant::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+    use cotenant::domain::metric::Metric;
+    use cotenant::domain::outline::Process;
+    use cotenant::domain::sink::{Fact, Sink};
+    use cotenant::domain::source::SourceId;
+    use cotenant::domain::time::Timestamp;
+    use cotenant::exporter::{Exposition, Format, Limits};
+    let hostile = "a\"} 1\nup 0\n# EOF\n{x=\"\\";
+    let gpu = GpuId::new("GPU-5f1c");
+    let mut exposition = Exposition::new(Limits { tenants: 2, pairs: 1 });
+    for pid in 1..=40 {
+        let tenant = Some(TenantId::new(format!("{hostile}{pid}")));
+        let process = ProcessKey { pid, started: None };
+        let described = Process { gpu: gpu.clone(), process, name: None, tenant };
+        exposition.fact(Fact::Process(described)).unwrap();
+    }
+    let mut pages = String::new();
+    for second in 0..600 {
+        let at = Timestamp::from_micros(second * 1_000_000);
+        let busy = [(Metric::GpuUtilization, 50.0)];
+        exposition.row(at, &Subject::device(&gpu), SourceId(0), &busy).unwrap();
+        for pid in 1..=40 {
+            let process = ProcessKey { pid, started: None };
+            let subject = Subject::Process { gpu: gpu.clone(), process };
+            exposition.row(at, &subject, SourceId(0), &[(Metric::GpuUtilization, 2.5)]).unwrap();
+        }
+        if second % 15 == 14 {
+            let page = exposition.render(Format::OpenMetrics);
+            assert_eq!(page.matches("\n# EOF").count(), 1);
+            let lines = page.lines().filter(|it| !it.starts_with('#'));
+            assert!(lines.clone().all(|it| it.starts_with("cotenant_")), "{page}");
+            assert!(lines.count() < 900, "two tenants, and everybody else as one");
+            pages += &format!("# cotenant-scrape-time: 2026-01-31T12:{:02}:{:02}Z\n{page}", second / 60, second % 60);
+        }
+    }
+    let recording = imported(&pages);
+    let names = words(&recording).into_keys().collect::<Vec<_>>();
+    assert!(names.contains(&format!("{hostile}1")), "{names:?}");
+    let profiles = profiles(&recording);
+    assert!((profiles["other"].mean_ratio - 0.95).abs() < 0.01, "38 tenants of 2.5 %");
 }

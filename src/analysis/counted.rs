@@ -252,7 +252,7 @@ impl<'a> Counted<'a> {
             memory: None,
             index_of_dispersion: None,
             histogram: histogram(&counts, &seconds, all_s, height),
-            extents: self.extents(level, all_s, open_s),
+            extents: self.extents(level, open_s),
         })
     }
 
@@ -268,7 +268,7 @@ impl<'a> Counted<'a> {
     ///
     /// Time at a height is known, and how long bursts last that rise to the next lower level: so the
     /// time is shared out over those lengths. A burst at a lower level is at least as long.
-    fn extents(&self, level: usize, all_s: f64, open_s: f64) -> Vec<BurstExtent> {
+    fn extents(&self, level: usize, open_s: f64) -> Vec<BurstExtent> {
         let heights = self.sums.heights();
         let samples = self.sums.samples();
         let mut extents: Vec<BurstExtent> = (0..=LENGTHS)
@@ -296,7 +296,6 @@ impl<'a> Counted<'a> {
                 extent.time_at_height[class] += share * part / total;
             }
         }
-        let _ = all_s;
         extents.retain(|it| it.time_at_height.iter().any(|it| *it > 0.0));
         extents
     }

@@ -28,7 +28,7 @@ pub const INTERVAL: &str = "cotenant_activity_interval_seconds";
 pub const WINDOW: &str = "cotenant_activity_window_seconds";
 
 /// How the sums of a family are laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Layout {
     /// A histogram of heights and the sum of what was counted.
     Heights(fn(usize) -> Slot, Slot),

@@ -181,9 +181,8 @@ impl Card {
             match gone.min_by_key(|it| it.1.seen_us()).map(|it| it.0.clone()) {
                 Some(name) => self.tenants.remove(&name),
                 None => {
-                    self.folded += u64::from(
-                        self.owners.insert(process, OTHER.to_owned()).is_some_and(|it| it != OTHER),
-                    );
+                    let before = self.owners.insert(process, OTHER.to_owned());
+                    self.folded += u64::from(before.as_deref() != Some(OTHER));
                     let other = || Tenant::new(process_track(), at_us);
                     self.tenants.entry(OTHER.to_owned()).or_insert_with(other);
                     return OTHER.to_owned();
@@ -197,7 +196,7 @@ impl Card {
     fn meet(&mut self, name: &str, busy: &[(i64, i64)]) {
         for stretch in busy {
             for (other, tenant) in self.tenants.iter().filter(|it| it.0 != name) {
-                self.contention.compare((name, other), *stretch, &tenant.busy);
+                self.contention.compare((name, other.as_str()), *stretch, &tenant.busy);
             }
         }
     }

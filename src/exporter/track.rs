@@ -183,7 +183,7 @@ impl Track {
         self.sums.add(Slot::Examined, 1.0);
         if is_blurred
             && invert(&stretch, window, self.quantum).is_some()
-            && invert_unless_periodic(&[&stretch], window, self.quantum).is_none()
+            && invert_unless_periodic(&[stretch.as_slice()], window, self.quantum).is_none()
         {
             self.sums.add(Slot::Regular, 1.0);
         }

@@ -9,6 +9,7 @@ use crate::domain::time::{TimeSpan, Timestamp};
 use crate::import::error::ImportError;
 use crate::import::prometheus_json::answer::{Hole, Piece, RawSeries, Remark};
 use crate::import::prometheus_json::merge::{Samples, merge};
+use crate::import::prometheus_json::places::Places;
 use crate::import::prometheus_json::services::Services;
 use crate::import::prometheus_json::unfit::Unfit;
 use crate::import::prometheus_json::watch::Watch;
@@ -370,23 +371,6 @@ impl Gatherer {
         self.services.report(run)?;
         self.unfit.report(run)?;
         self.watch.report(run)
-    }
-}
-
-/// Subjects by number, so that rows need not carry them.
-#[derive(Debug, Default)]
-struct Places {
-    all: Vec<Subject>,
-    numbers: BTreeMap<Subject, usize>,
-}
-
-impl Places {
-    fn number(&mut self, subject: Subject) -> usize {
-        let next = self.all.len();
-        *self.numbers.entry(subject).or_insert_with_key(|it| {
-            self.all.push(it.clone());
-            next
-        })
     }
 }
 

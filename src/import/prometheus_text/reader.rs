@@ -202,17 +202,15 @@ impl Reader {
     /// Passes the scrape on and begins the next one.
     pub(crate) fn end_scrape(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         let mut scrape = std::mem::take(&mut self.scrape);
-        let (shapes, shape_at) = (std::mem::take(&mut scrape.shapes), scrape.shape_at);
-        if scrape.rows.is_empty() && shapes.is_empty() {
+        if scrape.rows.is_empty() && scrape.shapes.is_empty() {
             // A remark with the stamp may be followed by an `# EOF` of the scrape before it.
             self.scrape.at = scrape.at.filter(|_| scrape.is_empty());
             return Ok(());
         }
-        let at = self.stamp(&scrape, run)?.or(shape_at);
-        if let Some(at) = at {
-            let row =
-                |(owner, metric, value)| Row { owner, profile: None, at: Some(at), metric, value };
-            scrape.rows.extend(self.shapes.settle(at, shapes).into_iter().map(row));
+        let at = self.stamp(&scrape, run)?.or(scrape.shape_at);
+        let shapes = std::mem::take(&mut scrape.shapes);
+        for (owner, metric, value) in at.map_or(Vec::new(), |it| self.shapes.settle(it, shapes)) {
+            scrape.rows.push(Row { owner, profile: None, at, metric, value });
         }
         let tool = self.dialect.map_or("", tool);
         let readings = self.shapes.readings();
@@ -248,11 +246,9 @@ impl Reader {
         scrape: &Scrape,
         run: &mut ImportRun<'_>,
     ) -> Result<Option<Timestamp>, ImportError> {
-        let has_stamps = scrape.rows.iter().all(|it| it.at.is_some());
-        let is_stamped = has_stamps && (scrape.shape_at.is_some() || scrape.shapes.is_empty());
-        if scrape.at.is_some()
-            || (is_stamped && !(scrape.rows.is_empty() && scrape.shape_at.is_none()))
-        {
+        let is_bare = scrape.rows.iter().any(|it| it.at.is_none())
+            || (scrape.shape_at.is_none() && !scrape.shapes.is_empty());
+        if scrape.at.is_some() || !is_bare {
             return Ok(scrape.at);
         }
         let at = self.clock.make(run, (), |_| false)?;
