@@ -91,9 +91,14 @@ pub(crate) fn profile(activity: &Activity<'_>, spans: &[TimeSpan]) -> Option<Bur
     })
 }
 
+/// A window that is longer than the time between samples by less than this share does not reach into the next but one.
+///
+/// Stamps jitter, so the typical step may be a little shorter than a window that is just as long.
+const JITTER: f64 = 0.05;
+
 /// Correlation of samples that share no window: one sample apart, or as many as a window covers.
 fn neighbours(activity: &Activity<'_>, segments: &[&[f64]]) -> f64 {
-    let lag = (activity.window_s / activity.stride_s).ceil().max(1.0) as usize;
+    let lag = (activity.window_s / activity.stride_s - JITTER).ceil().max(1.0) as usize;
     let longest = segments.iter().max_by_key(|it| it.len());
     longest.and_then(|it| lagged_pearson(it, it, lag)).unwrap_or(0.0)
 }

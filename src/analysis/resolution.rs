@@ -154,9 +154,15 @@ fn sentence(
         ResolutionVerdict::Constant => {
             format!("idle nearly throughout at {busy:.1} %: there are no bursts to resolve")
         }
-        ResolutionVerdict::Resolved => format!(
-            "resolved: a typical burst lasts {typical}, at least three windows of {window}; lengths are right to within one window"
-        ),
+        ResolutionVerdict::Resolved => {
+            let exact = match seen.observer {
+                Some(_) => "counted in classes, each twice as long as the one before",
+                None => "right to within one window",
+            };
+            format!(
+                "resolved: a typical burst lasts {typical}, at least three windows of {window}; lengths are {exact}"
+            )
+        }
         ResolutionVerdict::PartlyResolved => format!(
             "partly resolved: a typical burst lasts {typical}, less than three windows of {window}; lengths are upper limits"
         ),

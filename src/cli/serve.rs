@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &ServeArgs) -> Result<u8, CliError> {
         ..Shared::default()
     });
     start_pages(listener, &shared)?;
-    let mut screen = Screen { live: Live::new(), is_over };
+    let screen = Screen { live: Live::new(), is_over };
     screen.live.info(format!(
         "serving {} every {} at http://{address}/metrics; Ctrl-C ends it",
         counted(plan.gpus.len(), "GPU"),

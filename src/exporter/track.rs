@@ -10,9 +10,11 @@ const HOLE_STEPS: f64 = 2.5;
 /// Steps of which the typical one is the middle.
 const REMEMBERED_STEPS: usize = 32;
 /// Samples that are searched for a rhythm at once.
-pub(crate) const STRETCH: usize = 600;
+pub(crate) const STRETCH: usize = 240;
 /// Above this share of the largest variance bursts are seen, and nothing has to be inferred.
 const SEEN_BLUR: f64 = 0.6;
+/// A window that is longer than the time between samples by less than this share is as long: stamps jitter.
+const JITTER: f64 = 0.05;
 /// Samples below this are idle, as a share of the device.
 const IDLE: f64 = 0.05;
 
@@ -135,7 +137,7 @@ impl Track {
         self.sums.add(Slot::Squares, value * value);
         self.sums.add(Slot::Observed, seconds);
         let window = self.window_samples();
-        let lag = (window - 1e-3).ceil().max(1.0) as usize;
+        let lag = (window - JITTER).ceil().max(1.0) as usize;
         if self.recent.len() >= lag {
             let before = self.recent[self.recent.len() - lag];
             self.sums.add(Slot::Products, value * before);
@@ -145,8 +147,7 @@ impl Track {
         while self.recent.len() > lag.max(1) {
             self.recent.pop_front();
         }
-        // Stamps jitter by a little, and a gap of just a window is not shorter than one.
-        let window = window - 1e-3;
+        let window = window - JITTER;
         for level in 0..LEVELS.len() {
             let step = self.runs[level].feed(value, seconds, window);
             self.note_burst(level, step);

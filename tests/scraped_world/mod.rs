@@ -277,7 +277,7 @@ pub(crate) fn scenario(seed: u64) -> Scenario {
     let mut text = format!(
         "name = \"made-{seed}\"\ndescription = \"Made.\"\nseed = {seed}\nduration_s = 600\ncounterfactuals = false\n\
          [observe]\nservices = false\nstride_ms = 100\nwindow_ms = {window}\nstride_jitter = {:.3}\n\
-         [[devices]]\nname = \"NVIDIA H100 80GB HBM3\"\nsms = 132\nmemory_mib = 81559\nidle_w = 70\ncap_w = 700\nsm_clock_mhz = 1980\nmem_clock_mhz = 2619\n",
+         [[devices]]\nname = \"NVIDIA H100 80GB HBM3\"\nsms = 132\nmemory_mib = 81559\nidle_w = 70\ncap_w = 700\nsm_clock_mhz = 1980\nmem_clock_mhz = 2619\nsharing = {{ time-slicing = {{ quantum_ms = 2 }} }}\n",
         dice.unit() * 0.02,
     );
     for tenant in 0..1 + (dice.unit() * dice.unit() * 3.0) as usize {
