@@ -13,6 +13,7 @@ pub mod domain;
 pub mod stats;
 
 pub mod cluster;
+pub mod exporter;
 pub mod import;
 pub mod prometheus;
 pub mod sampler;

@@ -12,6 +12,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("stats", &[]),
     ("cluster", &["domain"]),
+    ("exporter", &["domain", "stats"]),
     ("import", &["domain"]),
     ("prometheus", &["domain"]),
     ("sampler", &["domain"]),
@@ -25,6 +26,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         &[
             "domain",
             "cluster",
+            "exporter",
             "import",
             "prometheus",
             "sampler",
@@ -46,6 +48,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("csv", &["report::render::csv", "cli::export"]),
     ("epaint_default_fonts", &["report::plot"]),
     ("flate2", &["import::text::decompress"]),
+    ("httparse", &["cli::serve_http"]),
     ("indicatif", &["cli::progress"]),
     ("jiff", &["import", "sampler::services", "report", "cli"]),
     ("maud", &["report::render::html"]),
@@ -138,11 +141,15 @@ const WORLD: &[(&str, &[&str], &str)] = &[
     ),
     (
         "std::thread",
-        &["cli::progress", "analysis", "sampler"],
+        &["cli::progress", "cli::serve", "cli::serve_http", "analysis", "sampler"],
         "work in parallel in `analysis` only, where results keep their order",
     ),
     ("std::process", &["cli", "storage::lock"], "return an error; `main` ends the process"),
-    ("std::net", &[], "nothing here talks to a network"),
+    (
+        "std::net",
+        &["cli::serve", "cli::serve_args", "cli::serve_http"],
+        "only the exporter answers a network",
+    ),
     ("stdout()", &["cli::output", "cli::export"], "return bytes; `cli::output` writes them"),
     ("stderr()", &["cli::output", "cli::progress"], "return an error, or use `cli::output`"),
 ];

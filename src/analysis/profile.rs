@@ -6,11 +6,12 @@ use crate::analysis::findings::{BurstProfile, Duty, PeriodFinding, PeriodMethod,
 use crate::analysis::resolution::{Observed, SPARSE_WINDOWS, resolution};
 use crate::domain::time::TimeSpan;
 use crate::stats::changepoint::pelt_mean;
+use crate::stats::correlate::lagged_pearson;
 use crate::stats::dispersion::{demand_cv, duty};
 use crate::stats::moments::Moments;
 use crate::stats::period::{Period, lag1, period_by_acf, period_by_lomb_scargle};
 use crate::stats::quantile::quantile;
-use crate::stats::telegraph::blur_index_of;
+use crate::stats::telegraph::{blur_index_of, invert_unless_periodic};
 use std::ops::Range;
 
 /// Part of the samples that one segment must hold to stand for all of them.
@@ -41,15 +42,21 @@ pub(crate) fn profile(activity: &Activity<'_>, spans: &[TimeSpan]) -> Option<Bur
     let is_sparse = activity.stride_s > SPARSE_WINDOWS * activity.window_s;
     let period = if is_sparse { None } else { period(activity, &segments) };
     let blur_index = blur_index_of(&all, activity.quantum);
+    let inferred_s = || {
+        let telegraph = invert_unless_periodic(&slices, activity.window_s, activity.quantum);
+        telegraph.filter(|_| period.is_none()).map(|it| it.on)
+    };
     let observed = Observed {
-        activity,
-        segments: &slices,
+        stride_s: activity.stride_s,
+        window_s: activity.window_s,
         samples: all.len() as u64,
         mean,
         duty,
         blur_index,
         bursts: shape.as_ref().map(|it| &it.bursts),
-        period,
+        neighbours: neighbours(activity, &slices),
+        inferred_s: &inferred_s,
+        observer: None,
     };
     let resolution = resolution(&observed);
     let keeps_bursts = resolution.verdict.shows_bursts();
@@ -84,7 +91,19 @@ pub(crate) fn profile(activity: &Activity<'_>, spans: &[TimeSpan]) -> Option<Bur
     })
 }
 
-fn over(value: f64, base: f64) -> Option<f64> {
+/// A window that is longer than the time between samples by less than this share does not reach into the next but one.
+///
+/// Stamps jitter, so the typical step may be a little shorter than a window that is just as long.
+const JITTER: f64 = 0.05;
+
+/// Correlation of samples that share no window: one sample apart, or as many as a window covers.
+fn neighbours(activity: &Activity<'_>, segments: &[&[f64]]) -> f64 {
+    let lag = (activity.window_s / activity.stride_s - JITTER).ceil().max(1.0) as usize;
+    let longest = segments.iter().max_by_key(|it| it.len());
+    longest.and_then(|it| lagged_pearson(it, it, lag)).unwrap_or(0.0)
+}
+
+pub(crate) fn over(value: f64, base: f64) -> Option<f64> {
     (base > 0.0).then(|| value / base)
 }
 
@@ -146,8 +165,25 @@ fn regimes(activity: &Activity<'_>, segments: &[Range<usize>]) -> Vec<Regime> {
     merged(regimes)
 }
 
+/// Stretches of steady mean among means that somebody else took.
+pub(crate) fn regimes_of(means: &[(TimeSpan, f64)]) -> Vec<(Regime, f64)> {
+    let values: Vec<f64> = means.iter().map(|it| it.1).collect();
+    if values.len() < 2 * REGIME_WINDOWS as usize {
+        return Vec::new();
+    }
+    let cuts = pelt_mean(&values, None, REGIME_WINDOWS as usize);
+    let starts = std::iter::once(0).chain(cuts.iter().copied());
+    let ends = cuts.iter().copied().chain(std::iter::once(values.len()));
+    let regime = |(first, end): (usize, usize)| {
+        let mean_ratio = Moments::of(&values[first..end]).mean()?;
+        let span = means[first].0.hull(means[end - 1].0);
+        Some((Regime { span, mean_ratio }, (end - first) as f64))
+    };
+    starts.zip(ends).filter_map(regime).collect()
+}
+
 /// Neighbours whose means hardly differ become one: a hole or a ripple begins no new regime.
-fn merged(regimes: Vec<(Regime, f64)>) -> Vec<Regime> {
+pub(crate) fn merged(regimes: Vec<(Regime, f64)>) -> Vec<Regime> {
     let mut merged: Vec<(Regime, f64)> = Vec::new();
     for (regime, samples) in regimes {
         match merged.last_mut() {

@@ -1,12 +1,8 @@
 //! What the sampling allows to be said about bursts: the verdict table of METHODS, section resolution.
 
-use crate::analysis::activity::Activity;
-use crate::analysis::findings::{
-    Bursts, Duty, EstimatedLength, PeriodFinding, Resolution, ResolutionVerdict,
-};
+use crate::analysis::findings::{Bursts, Duty, EstimatedLength, Resolution, ResolutionVerdict};
 use crate::domain::units::Seconds;
-use crate::stats::correlate::lagged_pearson;
-use crate::stats::telegraph::{invert_unless_periodic, miss_probability};
+use crate::stats::telegraph::miss_probability;
 
 /// Fewer samples than this allow no statement about shape.
 const FEWEST_SAMPLES: u64 = 30;
@@ -39,28 +35,40 @@ impl ResolutionVerdict {
 
 /// What was observed of an activity, as far as the verdict needs it.
 pub(crate) struct Observed<'a> {
-    pub(crate) activity: &'a Activity<'a>,
-    pub(crate) segments: &'a [&'a [f64]],
+    /// Time between samples, in seconds.
+    pub(crate) stride_s: f64,
+    /// Time that a sample averages over, in seconds.
+    pub(crate) window_s: f64,
     pub(crate) samples: u64,
     pub(crate) mean: f64,
     pub(crate) duty: Duty,
     pub(crate) blur_index: Option<f64>,
     pub(crate) bursts: Option<&'a Bursts>,
-    pub(crate) period: Option<PeriodFinding>,
+    /// Correlation of samples that share no window.
+    pub(crate) neighbours: f64,
+    /// Mean length of a burst, in seconds, where windows hide it; asked only if it is needed.
+    pub(crate) inferred_s: &'a dyn Fn() -> Option<f64>,
+    /// Who looked, where the samples themselves were not kept.
+    pub(crate) observer: Option<&'a str>,
 }
 
 /// The verdict, its sentence and what would settle it.
 pub(crate) fn resolution(seen: &Observed<'_>) -> Resolution {
     let verdict = verdict(seen);
     let estimated_burst = estimate(seen, verdict);
-    let stride = seen.activity.stride_s;
+    let stride = seen.stride_s;
     let is_sparse = verdict == ResolutionVerdict::Sparse;
     let miss = estimated_burst
         .filter(|_| is_sparse)
-        .map(|it| miss_probability(it.about_s, seen.activity.window_s, stride));
+        .map(|it| miss_probability(it.about_s, seen.window_s, stride));
     Resolution {
         verdict,
-        sentence: sentence(seen, verdict, estimated_burst, miss),
+        sentence: match seen.observer {
+            Some(observer) => {
+                format!("{observer}: {}", sentence(seen, verdict, estimated_burst, miss))
+            }
+            None => sentence(seen, verdict, estimated_burst, miss),
+        },
         estimated_burst,
         needed_interval_s: needed_interval(seen, verdict, estimated_burst),
         miss_probability: miss,
@@ -72,11 +80,11 @@ fn verdict(seen: &Observed<'_>) -> ResolutionVerdict {
         Constant, PartlyResolved, Resolved, ShorterThanWindow, Sparse, SteadyAtThisScale,
         TooFewSamples,
     };
-    let window = seen.activity.window_s;
+    let window = seen.window_s;
     if seen.samples < FEWEST_SAMPLES {
         return TooFewSamples;
     }
-    if seen.activity.stride_s > SPARSE_WINDOWS * window {
+    if seen.stride_s > SPARSE_WINDOWS * window {
         return Sparse;
     }
     let is_flat = seen.bursts.is_none();
@@ -84,7 +92,7 @@ fn verdict(seen: &Observed<'_>) -> ResolutionVerdict {
         return Constant;
     }
     let blur = seen.blur_index.unwrap_or(0.0);
-    let is_blurred = blur < RESOLVED_BLUR && neighbours(seen) < UNRELATED;
+    let is_blurred = blur < RESOLVED_BLUR && seen.neighbours < UNRELATED;
     if blur < STEADY_BLUR && (is_flat || is_blurred) {
         return SteadyAtThisScale;
     }
@@ -99,20 +107,10 @@ fn verdict(seen: &Observed<'_>) -> ResolutionVerdict {
     }
 }
 
-/// Correlation of samples that share no window: one sample apart, or as many as a window covers.
-fn neighbours(seen: &Observed<'_>) -> f64 {
-    let lag = (seen.activity.window_s / seen.activity.stride_s).ceil().max(1.0) as usize;
-    let longest = seen.segments.iter().max_by_key(|it| it.len());
-    longest.and_then(|it| lagged_pearson(it, it, lag)).unwrap_or(0.0)
-}
-
 fn estimate(seen: &Observed<'_>, verdict: ResolutionVerdict) -> Option<EstimatedLength> {
-    let (window, quantum) = (seen.activity.window_s, seen.activity.quantum);
     match verdict {
         ResolutionVerdict::ShorterThanWindow | ResolutionVerdict::Sparse => {
-            let is_periodic = seen.period.is_some();
-            let telegraph = invert_unless_periodic(seen.segments, window, quantum);
-            let about_s = telegraph.filter(|_| !is_periodic)?.on;
+            let about_s = (seen.inferred_s)()?;
             let (low_s, high_s) = (about_s / ESTIMATE_FACTOR, about_s * ESTIMATE_FACTOR);
             Some(EstimatedLength { about_s, low_s, high_s })
         }
@@ -125,7 +123,7 @@ fn needed_interval(
     verdict: ResolutionVerdict,
     estimate: Option<EstimatedLength>,
 ) -> Option<f64> {
-    let window = seen.activity.window_s;
+    let window = seen.window_s;
     match verdict {
         ResolutionVerdict::ShorterThanWindow => {
             Some(estimate.map_or(window / RESOLVED_WINDOWS, |it| it.about_s / RESOLVED_WINDOWS))
@@ -143,8 +141,8 @@ fn sentence(
     estimate: Option<EstimatedLength>,
     miss: Option<f64>,
 ) -> String {
-    let window = Seconds(seen.activity.window_s);
-    let stride = Seconds(seen.activity.stride_s);
+    let window = Seconds(seen.window_s);
+    let stride = Seconds(seen.stride_s);
     let blur = seen.blur_index.map_or("none".to_owned(), |it| format!("{it:.3}"));
     let typical = seen.bursts.and_then(|it| it.burst_lengths.p50_s.or(it.burst_lengths.max_s));
     let typical = Seconds(typical.unwrap_or(0.0));
@@ -156,9 +154,15 @@ fn sentence(
         ResolutionVerdict::Constant => {
             format!("idle nearly throughout at {busy:.1} %: there are no bursts to resolve")
         }
-        ResolutionVerdict::Resolved => format!(
-            "resolved: a typical burst lasts {typical}, at least three windows of {window}; lengths are right to within one window"
-        ),
+        ResolutionVerdict::Resolved => {
+            let exact = match seen.observer {
+                Some(_) => "counted in classes, each twice as long as the one before",
+                None => "right to within one window",
+            };
+            format!(
+                "resolved: a typical burst lasts {typical}, at least three windows of {window}; lengths are {exact}"
+            )
+        }
         ResolutionVerdict::PartlyResolved => format!(
             "partly resolved: a typical burst lasts {typical}, less than three windows of {window}; lengths are upper limits"
         ),

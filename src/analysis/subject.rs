@@ -2,6 +2,7 @@
 
 use crate::analysis::Question;
 use crate::analysis::activity::Activity;
+use crate::analysis::counted::Counted;
 use crate::analysis::evidence::{Confidence, Evidence};
 use crate::analysis::findings::{
     BurstProfile, Scope, ScopeFindings, SubjectFindings, UtilisationTrap,
@@ -40,7 +41,11 @@ pub(crate) fn subject_findings(
     let activity = Activity::of(trace, &outline.sources);
     let mut scopes: Vec<ScopeFindings> = scopes(subject, outline, question, whole)
         .into_iter()
-        .map(|(scope, spans)| scope_findings(subject, trace, activity.as_ref(), scope, &spans))
+        .map(|(scope, spans)| {
+            let counted = outline.shapes.iter().filter(|it| it.subject == *subject);
+            let seen = (activity.as_ref(), Counted::of(counted, &spans));
+            scope_findings(subject, trace, seen, scope, &spans)
+        })
         .filter(|it| !it.levels.is_empty())
         .collect();
     if let (Some(filled), Some(scope)) = (&filled, scopes.first_mut()) {
@@ -82,12 +87,20 @@ fn scopes(
 fn scope_findings(
     subject: &Subject,
     trace: &Trace,
-    activity: Option<&Activity<'_>>,
+    (activity, counted): (Option<&Activity<'_>>, Option<Counted<'_>>),
     scope: Scope,
     spans: &[TimeSpan],
 ) -> ScopeFindings {
-    let levels = levels(trace, spans);
-    let profile = activity.and_then(|it| profile(it, spans));
+    let mut levels = levels(trace, spans);
+    if let Some((metric, level)) = counted.as_ref().and_then(|it| Some((it.metric(), it.level()?)))
+    {
+        levels.insert(metric, level);
+    }
+    // Samples that were counted are more than the means over scrapes that stand beside them.
+    let profile = match counted.and_then(|it| it.profile()) {
+        Some(profile) => Some(profile),
+        None => activity.and_then(|it| profile(it, spans)),
+    };
     let utilisation_trap = utilisation_trap(&levels);
     let mut evidence = Vec::new();
     let mut say = |sentence: String, confidence: f64| {

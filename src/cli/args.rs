@@ -6,6 +6,7 @@ use crate::cli::moment::{Moment, timestamp};
 use crate::cli::prometheus_args::PrometheusArgs;
 use crate::cli::recommend_args::RecommendArgs;
 use crate::cli::record_args::{DoctorArgs, RecordArgs};
+use crate::cli::serve_args::ServeArgs;
 use crate::cli::whatif_args::WhatIfArgs;
 use crate::domain::time::{SampleInterval, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Record the GPUs of this host until interrupted
     Record(RecordArgs),
+    /// Show a Prometheus the shape of utilisation between its scrapes, until interrupted
+    Serve(ServeArgs),
     /// Turn foreign logs into one recording
     Import(ImportArgs),
     /// Burst shapes, suitability, influences and blind spots of a recording or a foreign log

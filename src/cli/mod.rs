@@ -35,6 +35,9 @@ mod record_services_args;
 mod report;
 mod results;
 mod scenario;
+mod serve;
+mod serve_args;
+mod serve_http;
 mod spool;
 mod tenants;
 mod victim;
@@ -90,6 +93,7 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Demo(it) => demo::run(&it),
         Command::Export(it) => export::run(&it),
         Command::Record(it) => record::run(&it),
+        Command::Serve(it) => serve::run(&it),
         Command::Doctor(it) => doctor::run(&it),
     }
 }

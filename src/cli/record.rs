@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The host as it is; tests of the sampler make one up.
-const ROOT: &str = "/";
+pub(crate) const ROOT: &str = "/";
 
 pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
     let targets = arguments.services.targets()?;
@@ -98,7 +98,7 @@ fn nothing_seen() -> CliError {
 }
 
 /// GPUs that cannot be opened now, as far as the user asked for them.
-fn unreachable(library: &Library, names: &[String]) -> Vec<(u32, Refusal)> {
+pub(crate) fn unreachable(library: &Library, names: &[String]) -> Vec<(u32, Refusal)> {
     let is_meant = |it: &&Unreachable| {
         names.is_empty() || names.iter().any(|name| name.parse() == Ok(it.index))
     };
@@ -115,7 +115,7 @@ fn rotation(arguments: &RecordArgs) -> Rotation {
 }
 
 /// The GPUs that the user asked for; all when none was named.
-fn chosen(library: &Library, names: &[String]) -> Result<Vec<Identity>, CliError> {
+pub(crate) fn chosen(library: &Library, names: &[String]) -> Result<Vec<Identity>, CliError> {
     if library.gpus.is_empty() && library.unreachable.is_empty() {
         return Err(CliError::no_gpu(
             "the driver knows no GPU on this host",
@@ -169,7 +169,7 @@ fn place_is_taken(error: StorageError) -> CliError {
 }
 
 /// A flag that is raised by what ends a program politely.
-fn ends_on_signals() -> Result<Arc<AtomicBool>, CliError> {
+pub(crate) fn ends_on_signals() -> Result<Arc<AtomicBool>, CliError> {
     let is_over = Arc::new(AtomicBool::new(false));
     let deaf = |it: std::io::Error| CliError::failed("cannot listen to signals", &it);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -204,12 +204,12 @@ fn devices(gpus: &[Identity]) -> Vec<Device> {
         .collect()
 }
 
-fn host_name() -> Option<String> {
+pub(crate) fn host_name() -> Option<String> {
     let name = std::fs::read_to_string(Path::new(ROOT).join("proc/sys/kernel/hostname")).ok()?;
     Some(name.trim().to_owned()).filter(|it| !it.is_empty())
 }
 
-fn counted(count: usize, what: &str) -> String {
+pub(crate) fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),
@@ -217,9 +217,9 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 /// The terminal as the audience of a recording.
-struct Screen {
-    live: Live,
-    is_over: Arc<AtomicBool>,
+pub(crate) struct Screen {
+    pub(crate) live: Live,
+    pub(crate) is_over: Arc<AtomicBool>,
 }
 
 impl Audience for Screen {

@@ -76,7 +76,7 @@ pub(crate) struct RotationArgs {
     pub(crate) keep: Option<u64>,
 }
 
-fn look_interval(text: &str) -> Result<SampleInterval, String> {
+pub(crate) fn look_interval(text: &str) -> Result<SampleInterval, String> {
     let interval = interval(text)?;
     let range = SHORTEST_INTERVAL_US..=LONGEST_INTERVAL_US;
     range.contains(&interval.as_micros()).then_some(interval).ok_or_else(|| {
@@ -94,7 +94,7 @@ fn age(text: &str) -> Result<SampleInterval, String> {
 }
 
 /// A share of time, typed as percent.
-fn share(text: &str) -> Result<f64, String> {
+pub(crate) fn share(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').and_then(|it| it.trim().parse::<f64>().ok());
     number
         .filter(|it| *it > 0.0 && *it <= 100.0)

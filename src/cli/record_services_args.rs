@@ -53,21 +53,25 @@ impl RecordServicesArgs {
 
     /// Who processes of the host below this root belong to; a live host's root is `/`.
     pub(crate) fn resolver(&self, root: &Path) -> Result<Resolver, CliError> {
-        let rules = match &self.tenants {
-            Some(path) => {
-                let text = std::fs::read_to_string(path).map_err(|it| {
-                    let problem = format!("{}: cannot be read: {it}", path.display());
-                    CliError::usage(problem, "give --tenants a file of TOML")
-                })?;
-                Rules::from_toml(&text).map_err(|it| {
-                    CliError::usage(format!("{}: {it}", path.display()), it.remedy())
-                })?
-            }
-            None => Rules::default(),
-        };
-        let resolver = Resolver::new(root, rules);
+        let resolver = resolver(self.tenants.as_deref(), root)?;
         Ok(if self.show_commands { resolver.with_commands() } else { resolver })
     }
+}
+
+/// Who processes of the host below this root belong to, by the rules in this file.
+pub(crate) fn resolver(rules: Option<&Path>, root: &Path) -> Result<Resolver, CliError> {
+    let rules = match rules {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|it| {
+                let problem = format!("{}: cannot be read: {it}", path.display());
+                CliError::usage(problem, "give --tenants a file of TOML")
+            })?;
+            Rules::from_toml(&text)
+                .map_err(|it| CliError::usage(format!("{}: {it}", path.display()), it.remedy()))?
+        }
+        None => Rules::default(),
+    };
+    Ok(Resolver::new(root, rules))
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

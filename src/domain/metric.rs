@@ -172,6 +172,8 @@ pub enum Dialect {
     Gpustat,
     /// Names of W&B's system metrics, without `system.gpu.N.`.
     Wandb,
+    /// Metric names of `cotenant serve`.
+    Cotenant,
 }
 
 /// A metric's name in a dialect, and the factor that turns its values into our unit.

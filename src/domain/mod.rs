@@ -16,6 +16,8 @@ pub mod recording;
 pub mod secrets;
 pub mod series;
 pub mod service_table;
+pub mod shape;
+pub mod shape_families;
 pub mod sink;
 pub mod source;
 pub mod spelling;

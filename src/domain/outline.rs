@@ -2,6 +2,7 @@
 
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
+use crate::domain::shape::ShapeSpan;
 use crate::domain::sink::Fact;
 use crate::domain::source::Source;
 use crate::domain::time::TimeSpan;
@@ -111,6 +112,9 @@ pub struct Outline {
     pub phases: Vec<Phase>,
     /// What could not be seen.
     pub blind_spots: Vec<BlindSpot>,
+    /// Shapes that somebody else counted, by subject and start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shapes: Vec<ShapeSpan>,
     /// From the first to the last sample; `None` when there is none.
     pub span: Option<TimeSpan>,
     /// Number of readings stored.
@@ -172,6 +176,7 @@ impl Outline {
             Fact::Process(it) => push_new(&mut self.processes, it),
             Fact::Source(it) => push_new(&mut self.sources, it),
             Fact::BlindSpot(it) => push_new(&mut self.blind_spots, it),
+            Fact::Shape(it) => self.shapes.push(it),
             Fact::Phase(it) => match self.phases.last_mut().filter(|last| touches(last, &it)) {
                 Some(last) => last.span = last.span.hull(it.span),
                 None => self.phases.push(it),
@@ -194,6 +199,9 @@ impl Outline {
         self.subjects.dedup();
         extend_new(&mut self.sources, other.sources);
         extend_new(&mut self.blind_spots, other.blind_spots);
+        self.shapes.extend(other.shapes);
+        self.shapes.sort_by(|a, b| (&a.subject, a.span).cmp(&(&b.subject, b.span)));
+        self.shapes.dedup_by(|next, last| next.subject == last.subject && next.span == last.span);
         self.phases = joined(std::mem::take(&mut self.phases), other.phases);
         self.devices.sort_by(|a, b| (a.index, &a.gpu).cmp(&(b.index, &b.gpu)));
         self.span = match (self.span, other.span) {

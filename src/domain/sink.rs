@@ -4,6 +4,7 @@ use crate::domain::blind_spot::BlindSpot;
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::outline::{Device, MigInstance, Phase, Process};
+use crate::domain::shape::ShapeSpan;
 use crate::domain::source::{Source, SourceId};
 use crate::domain::time::Timestamp;
 
@@ -39,6 +40,8 @@ pub enum Fact {
     Source(Source),
     /// Something could not be seen.
     BlindSpot(BlindSpot),
+    /// The shape of an activity, as somebody else counted it.
+    Shape(ShapeSpan),
 }
 
 /// Takes what an observer sees.

@@ -97,6 +97,10 @@ impl Sink for Joined<'_> {
                 it.subject = it.subject.map(|subject| self.subject(subject));
                 Fact::BlindSpot(it)
             }
+            Fact::Shape(mut it) => {
+                it.subject = self.subject(it.subject);
+                Fact::Shape(it)
+            }
             Fact::Source(it) => Fact::Source(it),
         };
         self.inner.fact(fact)

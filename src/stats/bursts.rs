@@ -35,7 +35,14 @@ pub struct Thresholds {
 /// 24–26.
 pub fn thresholds(values: &[f64]) -> Option<Thresholds> {
     let range = quantiles(values, &[0.10, 0.95, 0.999, 1.0])?;
-    let (low, usual, rare, top) = (range[0], range[1], range[2], range[3]);
+    thresholds_of([range[0], range[1], range[2], range[3]])
+}
+
+/// [`thresholds`] of the 10th, 95th and 99.9th percentile and the maximum.
+///
+/// Source: definition.
+pub fn thresholds_of(percentiles: [f64; 4]) -> Option<Thresholds> {
+    let [low, usual, rare, top] = percentiles;
     let high = if usual - low >= FLAT {
         usual
     } else if rare - low >= RARE_BURST {

@@ -106,12 +106,21 @@ pub fn invert(values: &[f64], window: f64, quantum: f64) -> Option<Telegraph> {
     let height = plateau_height(values).unwrap_or(1.0);
     let mut moments = Moments::default();
     values.iter().for_each(|value| moments.insert((value / height).min(1.0)));
-    let (duty, variance, step) = (moments.mean()?, moments.variance()?, quantum / height);
+    invert_moments(moments.mean()?, moments.variance()?, window, quantum / height)
+}
+
+/// [`invert`] of a mean and a variance, where nothing else was kept of the series.
+///
+/// - `duty`, `variance`: of the busy fractions, divided by the height of their plateau if there is one.
+/// - `window`, `quantum`: as for [`invert`]; the quantum is divided by that height too.
+///
+/// Source: method of moments on [`window_variance`].
+pub fn invert_moments(duty: f64, variance: f64, window: f64, quantum: f64) -> Option<Telegraph> {
     // Under half a step of spread, rounding follows the values and no longer adds a known variance.
-    if variance < 0.25 * step * step {
+    if variance < 0.25 * quantum * quantum {
         return None;
     }
-    let share = blur_index(variance - step * step / 12.0, duty)?;
+    let share = blur_index(variance - quantum * quantum / 12.0, duty)?;
     if share <= 0.0 || share >= 1.0 || window <= 0.0 {
         return None;
     }
@@ -191,9 +200,17 @@ fn drifts(values: &[f64], correlation_time: f64) -> bool {
 /// Source: definition.
 pub fn plateau_height(values: &[f64]) -> Option<f64> {
     let levels = quantiles(values, &[0.10, 0.90, 0.95, 0.99])?;
-    let range = levels[2] - levels[0];
-    let narrow = levels[3] - levels[1] <= PLATEAU_WIDTH * range;
-    (range >= FLAT && narrow && levels[2] < 1.0).then_some(levels[2])
+    plateau_of([levels[0], levels[1], levels[2], levels[3]])
+}
+
+/// [`plateau_height`] of the 10th, 90th, 95th and 99th percentile.
+///
+/// Source: definition.
+pub fn plateau_of(percentiles: [f64; 4]) -> Option<f64> {
+    let [p10, p90, p95, p99] = percentiles;
+    let range = p95 - p10;
+    let narrow = p99 - p90 <= PLATEAU_WIDTH * range;
+    (range >= FLAT && narrow && p95 < 1.0).then_some(p95)
 }
 
 /// Probability that windows taken at intervals miss a burst entirely.

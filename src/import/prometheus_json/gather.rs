@@ -9,13 +9,15 @@ use crate::domain::time::{TimeSpan, Timestamp};
 use crate::import::error::ImportError;
 use crate::import::prometheus_json::answer::{Hole, Piece, RawSeries, Remark};
 use crate::import::prometheus_json::merge::{Samples, merge};
+use crate::import::prometheus_json::places::Places;
 use crate::import::prometheus_json::services::Services;
 use crate::import::prometheus_json::unfit::Unfit;
 use crate::import::prometheus_json::watch::Watch;
-use crate::import::prometheus_text::cards::{Cards, Details};
+use crate::import::prometheus_text::cards::{Cards, Details, described};
 use crate::import::prometheus_text::line::Labels;
 use crate::import::prometheus_text::owner::{Card, Meaning, Owner, Part};
 use crate::import::prometheus_text::owner::{card, meaning, owner, profile, tool};
+use crate::import::prometheus_text::shapes::{ScrapedShapes, Shapes};
 use crate::import::prometheus_text::share::{Placed, settle};
 use crate::import::prometheus_text::unseen::{Unseen, tell_unmeasured};
 use crate::import::run::ImportRun;
@@ -46,6 +48,9 @@ pub(crate) struct Gatherer {
     unknown: UnknownNames,
     unseen: Unseen,
     unfit: Unfit,
+    /// Parts of shapes by the scrape that they came from.
+    scraped: BTreeMap<Timestamp, ScrapedShapes>,
+    shapes: Shapes,
     watch: Watch,
     step_ms: Option<u64>,
     is_described: bool,
@@ -68,6 +73,7 @@ impl Gatherer {
                     tell_hole(hole, run)?;
                 }
                 if is_slice_end {
+                    self.settle_shapes();
                     return self.pass_on(run);
                 }
             }
@@ -99,11 +105,11 @@ impl Gatherer {
         let labels = Labels::of(labels.iter().map(|it| (it.0.as_str(), it.1.as_str())));
         match meaning(name) {
             Meaning::Unknown | Meaning::Cumulative => self.unknown.add(name),
+            Meaning::Aside => {}
+            Meaning::Shape => self.shape(name, series, &labels, run),
             Meaning::CardInfo => {
-                let text = |key: &str| labels.get(key).map(str::to_owned);
-                let details =
-                    Details { model: text("name"), driver: text("driver_version"), is_mig: None };
-                self.describe(&card(&labels), &details, run)?;
+                let (card, details) = described(&labels);
+                self.describe(&card, &details, run)?;
             }
             Meaning::CardIndex => {
                 let index = series.samples.last().map(|it| it.1 as u32);
@@ -121,6 +127,38 @@ impl Gatherer {
             }
         }
         Ok(())
+    }
+
+    /// Keeps a part of shapes until a slice of time is complete.
+    fn shape(
+        &mut self,
+        name: &str,
+        series: &RawSeries,
+        labels: &Labels<'_>,
+        run: &mut ImportRun<'_>,
+    ) {
+        let owner = match owner(Dialect::Cotenant, labels) {
+            Ok(owner) => owner,
+            Err(expected) => return run.reject(name, expected, "none"),
+        };
+        self.tools.insert(tool(Dialect::Cotenant));
+        for (at, value) in series.samples.iter().filter(|it| it.1.is_finite()) {
+            let scrape = self.scraped.entry(*at).or_default();
+            scrape.entry(owner.clone()).or_default().take(name, labels, *value);
+        }
+    }
+
+    /// Turns whole scrapes of shapes into what grew between them, and into means that series can show.
+    fn settle_shapes(&mut self) {
+        for (at, scrape) in std::mem::take(&mut self.scraped) {
+            for (owner, metric, value) in self.shapes.settle(at, scrape) {
+                let held = self.held.entry((metric, owner, None)).or_default();
+                match held.first_mut() {
+                    Some(samples) => samples.push((at, value)),
+                    None => held.push(vec![(at, value)]),
+                }
+            }
+        }
     }
 
     fn describe(
@@ -318,34 +356,21 @@ impl Gatherer {
             _ => "UTC, as the server stamped its scrapes",
         };
         let (tool, clock) = (tool.to_owned(), clock.to_owned());
-        run.describe_source(|_| Origin { tool, clock, ..Origin::default() })
+        let readings = self.shapes.readings();
+        run.describe_source(|_| Origin { tool, clock, readings, ..Origin::default() })
     }
 
     /// Passes on the rest, and says what could not be seen.
     pub(crate) fn finish(mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+        self.settle_shapes();
         self.pass_on(run)?;
+        let shapes = std::mem::take(&mut self.shapes);
+        shapes.report(run, |owner, run| Ok(self.place(owner, None, run)?.map(|it| it.0)))?;
         self.unknown.warning().into_iter().for_each(|it| run.warn(it));
         self.unseen.report(&self.cards, run)?;
         self.services.report(run)?;
         self.unfit.report(run)?;
         self.watch.report(run)
-    }
-}
-
-/// Subjects by number, so that rows need not carry them.
-#[derive(Debug, Default)]
-struct Places {
-    all: Vec<Subject>,
-    numbers: BTreeMap<Subject, usize>,
-}
-
-impl Places {
-    fn number(&mut self, subject: Subject) -> usize {
-        let next = self.all.len();
-        *self.numbers.entry(subject).or_insert_with_key(|it| {
-            self.all.push(it.clone());
-            next
-        })
     }
 }
 

@@ -35,6 +35,7 @@ pub fn interest(name: &str) -> Interest {
             let is_usual = base.is_some_and(|it| USUAL_ENDS.iter().any(|end| it.ends_with(end)));
             if is_usual { Interest::Requests } else { Interest::None }
         }
+        Meaning::Aside => Interest::None,
         _ => Interest::Gpu,
     }
 }

@@ -10,6 +10,7 @@ mod answer;
 mod gather;
 pub mod interest;
 mod merge;
+mod places;
 mod services;
 mod unfit;
 mod watch;

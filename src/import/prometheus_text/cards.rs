@@ -5,7 +5,8 @@ use crate::domain::outline::{Device, MigInstance};
 use crate::domain::sink::Fact;
 use crate::import::error::ImportError;
 use crate::import::gpu_names::{GpuNames, given};
-use crate::import::prometheus_text::owner::{Card, Part};
+use crate::import::prometheus_text::line::Labels;
+use crate::import::prometheus_text::owner::{Card, Part, card};
 use crate::import::run::ImportRun;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +22,19 @@ pub(crate) struct Details {
     pub(crate) driver: Option<String>,
     /// Whether MIG mode is on.
     pub(crate) is_mig: Option<bool>,
+}
+
+/// A card and what an info metric's labels say about it.
+pub(crate) fn described(labels: &Labels<'_>) -> (Card, Details) {
+    let text = |names: &[&str]| labels.any(names).map(str::to_owned);
+    let known = card(labels);
+    let details = Details {
+        model: text(&["name", "hw_model"]),
+        driver: text(&["driver_version", "hw_driver_version"]),
+        is_mig: labels.get("mig").map(|it| it == "on"),
+    };
+    let host = known.host.clone().or_else(|| text(&["host"]));
+    (Card { host, ..known }, details)
 }
 
 /// The cards of a file.

@@ -1,4 +1,4 @@
-//! Scrapes of dcgm-exporter, nvidia_gpu_exporter and vLLM in the text exposition format.
+//! Scrapes of dcgm-exporter, nvidia_gpu_exporter, vLLM and `cotenant serve` in the text exposition format.
 //!
 //! A file is one scrape or several in a row; a sample that comes again begins the next one. Stamps
 //! are those behind the samples, else those of remarks `# cotenant-scrape-time: <RFC 3339>`, else
@@ -10,6 +10,7 @@ pub(crate) mod line;
 pub(crate) mod owner;
 mod reader;
 mod scrape;
+pub(crate) mod shapes;
 pub(crate) mod share;
 pub(crate) mod unseen;
 
@@ -35,7 +36,7 @@ impl Importer for PrometheusText {
     }
 
     fn about(&self) -> &'static str {
-        "scrapes of dcgm-exporter, nvidia_gpu_exporter or vLLM in Prometheus text format"
+        "scrapes of dcgm-exporter, nvidia_gpu_exporter, vLLM or `cotenant serve` in Prometheus text format"
     }
 
     fn recognise(&self, head: &[u8]) -> Likeness {

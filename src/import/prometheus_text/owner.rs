@@ -2,6 +2,7 @@
 
 use crate::domain::ident::TenantId;
 use crate::domain::metric::{Dialect, Metric};
+use crate::domain::shape_families::{HW_ID, HW_INDEX, MIG_INSTANCE, PREFIX, TENANT, is_part};
 use crate::import::gpu_names::{driver_uuid, is_mask};
 use crate::import::prometheus_text::line::Labels;
 
@@ -67,6 +68,10 @@ pub(crate) enum Meaning {
     ProcessInfo,
     /// A count since the server's start; one scrape of it says nothing about a moment.
     Cumulative,
+    /// A part of a shape that `cotenant serve` counted.
+    Shape,
+    /// Known, and nothing that a recording needs.
+    Aside,
     /// Nothing that a recording can hold.
     Unknown,
 }
@@ -87,6 +92,14 @@ pub(crate) fn meaning(name: &str) -> Meaning {
             .iter()
             .any(|ending| name.ends_with(ending));
         return if is_cumulative { Meaning::Cumulative } else { quantity(Dialect::Vllm, name) };
+    }
+    if name.starts_with(PREFIX) {
+        return match quantity(Dialect::Cotenant, name) {
+            _ if name == "cotenant_gpu_info" => Meaning::CardInfo,
+            Meaning::Unknown if is_part(name) => Meaning::Shape,
+            Meaning::Unknown => Meaning::Aside,
+            found => found,
+        };
     }
     for dialect in [Dialect::Dcgm, Dialect::Hami, Dialect::AllSmi] {
         let found = quantity(dialect, name);
@@ -111,6 +124,7 @@ pub(crate) fn tool(dialect: Dialect) -> &'static str {
         Dialect::Vllm => "vllm",
         Dialect::Hami => "hami",
         Dialect::AllSmi => "all-smi",
+        Dialect::Cotenant => "cotenant",
         _ => "dcgm-exporter",
     }
 }
@@ -121,11 +135,16 @@ pub(crate) fn owner(dialect: Dialect, labels: &Labels<'_>) -> Result<Owner, &'st
         return service(labels).map(Owner::Service).ok_or("a label `model_name`");
     }
     let card = card(labels);
+    if dialect == Dialect::Cotenant
+        && let Some(tenant) = labels.any(&["exported_tenant", TENANT])
+    {
+        return Ok(Owner::Share { card, tenant: TenantId::new(tenant) });
+    }
     if let Some(text) = labels.get("pid") {
         let pid = text.parse().map_err(|_| "a whole number as label `pid`")?;
         return Ok(Owner::Process { card, pid });
     }
-    match pod(labels) {
+    match pod(labels).filter(|_| dialect != Dialect::Cotenant) {
         Some(tenant) if dialect == Dialect::Hami => Ok(Owner::Share { card, tenant }),
         pod => Ok(Owner::Card { card, part: part(labels)?, pod }),
     }
@@ -133,9 +152,9 @@ pub(crate) fn owner(dialect: Dialect, labels: &Labels<'_>) -> Result<Owner, &'st
 
 /// The card that the labels name.
 pub(crate) fn card(labels: &Labels<'_>) -> Card {
-    let uuid = labels.any(&["UUID", "uuid", "deviceuuid", "device_uuid", "gpu_uuid"]);
+    let uuid = labels.any(&["UUID", "uuid", "deviceuuid", "device_uuid", "gpu_uuid", HW_ID]);
     // In all-smi's data `gpu` is the model, and the index stands beside it.
-    let index = ["gpu", "index", "deviceidx", "device_index", "gpu_index"];
+    let index = ["gpu", "index", "deviceidx", "device_index", "gpu_index", HW_INDEX];
     Card {
         uuid: uuid.and_then(driver_uuid),
         is_masked: uuid.is_some_and(is_mask),
@@ -145,7 +164,7 @@ pub(crate) fn card(labels: &Labels<'_>) -> Card {
 }
 
 fn part(labels: &Labels<'_>) -> Result<Part, &'static str> {
-    if let Some(number) = labels.get("GPU_I_ID") {
+    if let Some(number) = labels.any(&["GPU_I_ID", MIG_INSTANCE]) {
         return number
             .parse()
             .map(Part::Instance)

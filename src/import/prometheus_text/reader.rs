@@ -6,14 +6,16 @@ use crate::domain::outline::Process;
 use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
-use crate::import::prometheus_text::cards::{Cards, Details};
+use crate::import::prometheus_text::cards::{Cards, Details, described};
 use crate::import::prometheus_text::line::Sample;
 use crate::import::prometheus_text::owner::{Card, Meaning, Owner, Part};
 use crate::import::prometheus_text::owner::{card, meaning, owner, profile, tool};
 use crate::import::prometheus_text::scrape::{Row, Scrape};
+use crate::import::prometheus_text::shapes::Shapes;
 use crate::import::prometheus_text::share::{Placed, settle};
 use crate::import::prometheus_text::unseen::{Unseen, tell_unmeasured};
 use crate::import::run::ImportRun;
+use crate::import::run::origin::Origin;
 use crate::import::run::unknown_names::UnknownNames;
 use crate::import::smi::program::program_name;
 use crate::import::text::cells::number;
@@ -33,6 +35,7 @@ pub(crate) struct Reader {
     told: BTreeSet<Subject>,
     unknown: UnknownNames,
     unseen: Unseen,
+    shapes: Shapes,
     /// Whether the text lists one series after the other, as a dump of a database does.
     is_listed: bool,
     /// Readings of such a text that wait for those of the same instant.
@@ -51,6 +54,7 @@ impl Reader {
             told: BTreeSet::new(),
             unknown: UnknownNames::default(),
             unseen: Unseen::default(),
+            shapes: Shapes::default(),
             is_listed: false,
             waiting: Vec::new(),
         }
@@ -69,15 +73,14 @@ impl Reader {
         self.scrape.note(sample.identity);
         match self.meaning(sample.name) {
             Meaning::Unknown => self.unknown.add(sample.name),
+            Meaning::Aside => {}
+            Meaning::Shape => self.shape(sample, run),
             Meaning::Cumulative if self.unseen.cumulative.len() >= REMEMBERED_NAMES => {}
             Meaning::Cumulative => {
                 self.unseen.cumulative.insert(sample.name.to_owned());
             }
             Meaning::CardInfo => {
-                let model = sample.labels.get("name").map(str::to_owned);
-                let driver = sample.labels.get("driver_version").map(str::to_owned);
-                let details = Details { model, driver, is_mig: None };
-                self.scrape.cards.insert((card(&sample.labels), details));
+                self.scrape.cards.insert(described(&sample.labels));
             }
             Meaning::CardIndex => {
                 let index = sample.value.parse().ok();
@@ -121,6 +124,20 @@ impl Reader {
             self.meanings.insert(name.to_owned(), found);
         }
         found
+    }
+
+    /// Keeps a part of a shape until the scrape is whole.
+    fn shape(&mut self, sample: &Sample<'_>, run: &mut ImportRun<'_>) {
+        match (owner(Dialect::Cotenant, &sample.labels), sample.value.parse::<f64>()) {
+            (Ok(owner), Ok(value)) => {
+                self.dialect.get_or_insert(Dialect::Cotenant);
+                let shape = self.scrape.shapes.entry(owner).or_default();
+                shape.take(sample.name, &sample.labels, value);
+                self.scrape.shape_at = sample.at.or(self.scrape.shape_at);
+            }
+            (Err(expected), _) => run.reject(sample.name, expected, sample.identity),
+            (_, Err(_)) => run.reject(sample.name, "a number", sample.value),
+        }
     }
 
     fn process(&mut self, sample: &Sample<'_>, run: &mut ImportRun<'_>) {
@@ -184,15 +201,20 @@ impl Reader {
 
     /// Passes the scrape on and begins the next one.
     pub(crate) fn end_scrape(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
-        let scrape = std::mem::take(&mut self.scrape);
-        if scrape.rows.is_empty() {
+        let mut scrape = std::mem::take(&mut self.scrape);
+        if scrape.rows.is_empty() && scrape.shapes.is_empty() {
             // A remark with the stamp may be followed by an `# EOF` of the scrape before it.
             self.scrape.at = scrape.at.filter(|_| scrape.is_empty());
             return Ok(());
         }
-        let at = self.stamp(&scrape, run)?;
+        let at = self.stamp(&scrape, run)?.or(scrape.shape_at);
+        let shapes = std::mem::take(&mut scrape.shapes);
+        for (owner, metric, value) in at.map_or(Vec::new(), |it| self.shapes.settle(it, shapes)) {
+            scrape.rows.push(Row { owner, profile: None, at, metric, value });
+        }
         let tool = self.dialect.map_or("", tool);
-        run.describe_source(|options| self.clock.origin(options, tool))?;
+        let readings = self.shapes.readings();
+        run.describe_source(|options| Origin { readings, ..self.clock.origin(options, tool) })?;
         let masked = scrape.masked();
         for (card, details) in &scrape.cards {
             if let Some(gpu) = self.cards.gpu(card, &masked, run)? {
@@ -224,7 +246,9 @@ impl Reader {
         scrape: &Scrape,
         run: &mut ImportRun<'_>,
     ) -> Result<Option<Timestamp>, ImportError> {
-        if scrape.at.is_some() || scrape.rows.iter().all(|it| it.at.is_some()) {
+        let is_bare = scrape.rows.iter().any(|it| it.at.is_none())
+            || (scrape.shape_at.is_none() && !scrape.shapes.is_empty());
+        if scrape.at.is_some() || !is_bare {
             return Ok(scrape.at);
         }
         let at = self.clock.make(run, (), |_| false)?;
@@ -261,7 +285,17 @@ impl Reader {
         masked: &BTreeSet<u32>,
         run: &mut ImportRun<'_>,
     ) -> Result<Option<(Subject, Option<TenantId>)>, ImportError> {
-        let card = match &row.owner {
+        self.place_owner(&row.owner, row.profile.as_deref(), masked, run)
+    }
+
+    fn place_owner(
+        &mut self,
+        owner: &Owner,
+        profile: Option<&str>,
+        masked: &BTreeSet<u32>,
+        run: &mut ImportRun<'_>,
+    ) -> Result<Option<(Subject, Option<TenantId>)>, ImportError> {
+        let card = match owner {
             Owner::Service(tenant) => {
                 return Ok(Some((Subject::Tenant { gpu: None, tenant: tenant.clone() }, None)));
             }
@@ -270,9 +304,8 @@ impl Reader {
             }
         };
         let Some(gpu) = self.cards.gpu(card, masked, run)? else { return Ok(None) };
-        Ok(Some(match &row.owner {
+        Ok(Some(match owner {
             Owner::Card { part, pod, .. } => {
-                let profile = row.profile.as_deref();
                 let place = match self.cards.instance(&gpu, part, profile, run)? {
                     Some(instance) => Subject::MigInstance { instance },
                     None => Subject::Device { gpu },
@@ -308,6 +341,10 @@ impl Reader {
         self.pass_on(waiting, run)?;
         self.unknown.warning().into_iter().for_each(|it| run.warn(it));
         self.unseen.report(&self.cards, run)?;
+        let shapes = std::mem::take(&mut self.shapes);
+        shapes.report(run, |owner, run| {
+            self.place_owner(owner, None, &BTreeSet::new(), run).map(|it| it.map(|it| it.0))
+        })?;
         self.clock.report_assumptions(run)
     }
 }

@@ -4,6 +4,7 @@ use crate::domain::metric::Metric;
 use crate::domain::time::Timestamp;
 use crate::import::prometheus_text::cards::Details;
 use crate::import::prometheus_text::owner::{Card, Owner};
+use crate::import::prometheus_text::shapes::ScrapedShapes;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One reading as the text has it.
@@ -30,6 +31,10 @@ pub(crate) struct Scrape {
     pub(crate) rows: Vec<Row>,
     /// What labels say about cards.
     pub(crate) cards: BTreeSet<(Card, Details)>,
+    /// Parts of shapes.
+    pub(crate) shapes: ScrapedShapes,
+    /// Stamp behind those parts; `None` where they carry none.
+    pub(crate) shape_at: Option<Timestamp>,
     /// Names of processes by card and pid.
     pub(crate) processes: BTreeMap<(Card, u32), Option<String>>,
     seen: BTreeSet<String>,
