@@ -1,9 +1,9 @@
 //! A number that is not known exactly, and three quantiles.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A number with the ends between which it is believed to lie.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     /// Best single number.
     pub expected: f64,

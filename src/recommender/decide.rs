@@ -2,6 +2,7 @@
 //!
 //! The order in which ways come into question follows from what the tenants are for; see `docs/VERDICTS.md`.
 
+use crate::analysis::evidence::Confidence;
 use crate::recommender::apart::apart;
 use crate::recommender::confidence::{confidence, lowered};
 use crate::recommender::mechanism::{
@@ -13,7 +14,9 @@ use crate::recommender::policy::Policy;
 use crate::recommender::reason::{Measurement, Reason, ReasonKind, Weight};
 use crate::recommender::situation::{Situation, Tenant, Trust};
 use crate::recommender::tenant_policy::Class;
-use crate::recommender::verdict::{Chosen, Freed, Outcome, Rejected, Settling, Verdict};
+use crate::recommender::verdict::{
+    Chosen, Freed, Lowered, Outcome, Rejected, Settling, Verdict,
+};
 use std::collections::BTreeMap;
 
 /// What should be done with a device.
@@ -24,18 +27,15 @@ pub fn decide(situation: &Situation, policy: &Policy) -> Verdict {
 /// The same where every way was played before: another policy costs next to nothing then.
 pub fn decide_played(situation: &Situation, played: &Played, policy: &Policy) -> Verdict {
     let choice = Choice::of(situation, played, policy);
-    let mut lowered_by = lowered(situation, choice.picked());
-    let sure = confidence(&lowered_by);
-    let is_doubtful = choice.outcome() == Outcome::Share && sure.value() < policy.least_confidence;
-    let outcome = if is_doubtful { Outcome::NotEnoughEvidence } else { choice.outcome() };
-    let chosen = choice.picked().filter(|_| !is_doubtful).and_then(Chosen::of);
+    let Proposal { outcome, chosen, decisive, confidence: sure, mut lowered_by } =
+        choice.proposal(situation, policy);
     lowered_by.sort_by(|one, other| one.factor.total_cmp(&other.factor));
-    let plan = choice.picked().filter(|_| !is_doubtful).and_then(|it| it.plan.as_ref());
+    let plan = choice.picked().filter(|_| chosen.is_some()).and_then(|it| it.plan.as_ref());
     Verdict {
         gpu: situation.gpu.clone(),
         label: situation.label.clone(),
         outcome,
-        decisive: choice.decisive(),
+        decisive,
         current: situation.now.clone(),
         disruption: plan.map(|it| mechanism(it.mechanism).disruption(situation, it)),
         freed: plan.map(|it| freed(situation, it, policy)),
@@ -48,6 +48,26 @@ pub fn decide_played(situation: &Situation, played: &Played, policy: &Policy) ->
         lowered_by,
         unseen: situation.unseen.clone(),
     }
+}
+
+/// What a verdict proposes, without what it takes to get there, what was rejected, and what could change it.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// What is proposed; `None` where there is not enough evidence.
+    pub chosen: Option<Chosen>,
+    /// The reason that decided; `None` without tenants.
+    pub decisive: Option<Reason>,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What lowered the confidence.
+    pub lowered_by: Vec<Lowered>,
+}
+
+/// What [`decide_played`] would propose, for many devices at once.
+pub fn proposal(situation: &Situation, played: &Played, policy: &Policy) -> Proposal {
+    Choice::of(situation, played, policy).proposal(situation, policy)
 }
 
 /// Every way weighed, in the order in which they come into question.
@@ -67,6 +87,20 @@ impl Choice {
         assessments.sort_by_key(place);
         let picked = pick(&assessments);
         Self { assessments, picked, is_empty: situation.tenants.is_empty() }
+    }
+
+    /// What comes of it under a policy: a proposal that is not sure enough is none.
+    fn proposal(&self, situation: &Situation, policy: &Policy) -> Proposal {
+        let lowered_by = lowered(situation, self.picked());
+        let sure = confidence(&lowered_by);
+        let is_doubtful = self.outcome() == Outcome::Share && sure.value() < policy.least_confidence;
+        Proposal {
+            outcome: if is_doubtful { Outcome::NotEnoughEvidence } else { self.outcome() },
+            chosen: self.picked().filter(|_| !is_doubtful).and_then(Chosen::of),
+            decisive: self.decisive(),
+            confidence: sure,
+            lowered_by,
+        }
     }
 
     /// What is proposed; `None` where something has to be measured first.

@@ -35,24 +35,52 @@ pub(crate) struct SliceOutcome {
     pub(crate) extra: Option<Range>,
 }
 
+/// One tenant played by itself on a device: what does not depend on its company.
+#[derive(Debug, Clone)]
+pub struct Solo {
+    alone: Option<TenantPrediction>,
+    slices: Vec<Option<SliceOutcome>>,
+}
+
+impl Solo {
+    /// The only tenant of a situation, alone and in every plain profile; nothing for a situation without tenants.
+    pub fn of(situation: &Situation) -> Self {
+        let mut played = Played::of(situation);
+        let alone = played.alone.pop().flatten();
+        Self { alone, slices: played.slices.pop().unwrap_or_default() }
+    }
+}
+
 impl Played {
+    /// Plays tenants together whose solos were played before, in the order of the situation.
+    ///
+    /// `is_shared` says whether time slicing and MPS are to be played at all: where trust rules them out, nobody needs to know.
+    pub fn of_solos(situation: &Situation, solos: &[&Solo], is_shared: bool) -> Self {
+        let (time_slicing, mps) = match is_shared {
+            true => (
+                together(situation, Mechanism::time_slicing()),
+                together(situation, Mechanism::mps()),
+            ),
+            false => (None, None),
+        };
+        Self {
+            alone: solos.iter().map(|it| it.alone.clone()).collect(),
+            time_slicing,
+            mps,
+            slices: solos.iter().map(|it| it.slices.clone()).collect(),
+        }
+    }
+
     /// Plays a situation: all tenants under time slicing and MPS, each alone in every plain profile.
     pub fn of(situation: &Situation) -> Self {
-        let demands: Option<Vec<&Demand>> =
-            situation.tenants.iter().map(|it| it.demand.as_ref()).collect();
-        let together = demands.filter(|it| it.len() > 1);
-        let played = |mechanism: Mechanism| {
-            let seats: Vec<Seat<'_>> = together.as_ref()?.iter().map(|it| Seat::of(it)).collect();
-            Some(predict(&seats, mechanism, &situation.options))
-        };
         let alone = |demand: Option<&Demand>| {
             let found = predict(&[Seat::of(demand?)], Mechanism::Exclusive, &situation.options);
             found.tenants.into_iter().next()
         };
         Self {
             alone: situation.tenants.iter().map(|it| alone(it.demand.as_ref())).collect(),
-            time_slicing: played(Mechanism::time_slicing()),
-            mps: played(Mechanism::mps()),
+            time_slicing: together(situation, Mechanism::time_slicing()),
+            mps: together(situation, Mechanism::mps()),
             slices: situation
                 .tenants
                 .iter()
@@ -67,6 +95,15 @@ impl Played {
     pub fn extra_time_ratio(&self, tenant: usize, profile: usize) -> Option<Range> {
         self.slices.get(tenant)?.get(profile)?.as_ref()?.extra
     }
+}
+
+/// All tenants of a situation at once; `None` for fewer than two, or where a demand is not known.
+fn together(situation: &Situation, mechanism: Mechanism) -> Option<Prediction> {
+    let demands: Option<Vec<&Demand>> =
+        situation.tenants.iter().map(|it| it.demand.as_ref()).collect();
+    let demands = demands.filter(|it| it.len() > 1)?;
+    let seats: Vec<Seat<'_>> = demands.iter().map(|it| Seat::of(it)).collect();
+    Some(predict(&seats, mechanism, &situation.options))
 }
 
 fn slices(situation: &Situation, demand: Option<&Demand>) -> Vec<Option<SliceOutcome>> {
