@@ -19,7 +19,8 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("analysis", &["domain", "stats"]),
     ("colocation", &["domain", "stats"]),
     ("recommender", &["domain", "cluster", "analysis", "colocation"]),
-    ("report", &["domain", "analysis", "colocation", "recommender"]),
+    ("fleet", &["domain", "stats", "analysis", "colocation", "recommender"]),
+    ("report", &["domain", "analysis", "colocation", "recommender", "fleet"]),
     (
         "cli",
         &[
@@ -32,6 +33,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "analysis",
             "colocation",
             "recommender",
+            "fleet",
             "report",
         ],
     ),
@@ -58,7 +60,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("prometheus_parse", &["import::prometheus_text", "sampler::services::exposition"]),
     ("rand", &["stats"]),
     ("rand_chacha", &["stats"]),
-    ("rayon", &["analysis", "colocation", "recommender", "cli"]),
+    ("rayon", &["analysis", "colocation", "recommender", "fleet", "cli"]),
     ("realfft", &["stats"]),
     ("rustix", &["sampler"]),
     (
@@ -73,6 +75,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "analysis",
             "colocation",
             "recommender",
+            "fleet",
             "report::render::json",
             "report::render::csv",
         ],
@@ -105,6 +108,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "colocation::profiles",
             "recommender::policy",
             "recommender::tenant_policy",
+            "fleet::hardware",
             "sampler::tenants::rules",
         ],
     ),

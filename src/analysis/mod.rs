@@ -139,7 +139,7 @@ fn on_the_only_gpu(unplaced: &[SubjectFindings]) -> BlindSpot {
 ///
 /// Not rayon's own loop: a worker that waits inside `work` would begin the next item meanwhile,
 /// and hold two parts of the recording, or a thousand on one stack.
-fn one_part_for_each_thread<T: Sync, R: Send>(
+pub fn one_part_for_each_thread<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {

@@ -4,12 +4,11 @@ use crate::fleet::class::ClassKey;
 use crate::fleet::compatibility::Compatibility;
 use crate::fleet::packing::{Group, Packing, Shared};
 use crate::fleet::plan::{
-    AloneReason, DeviceState, FleetCost, PlannedDevice, PlannedTenant, PlanQuestion, PoolSummary,
+    AloneReason, DeviceState, FleetCost, PlanQuestion, PlannedDevice, PlannedTenant, PoolSummary,
     SharedBy, Unseen,
 };
 use crate::fleet::yard::{Member, Need, Yard};
 use crate::recommender::mechanism::MechanismId;
-use crate::recommender::policy::Policy;
 use crate::recommender::tenant_policy::Class;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -77,12 +76,7 @@ impl PoolPlan<'_> {
         found
     }
 
-    fn planned(
-        &self,
-        group: &Group,
-        slot: Option<&SlotFacts>,
-        names: &Names<'_>,
-    ) -> PlannedDevice {
+    fn planned(&self, group: &Group, slot: Option<&SlotFacts>, names: &Names<'_>) -> PlannedDevice {
         let members: Vec<&Member> =
             group.members.iter().map(|it| &self.yard.members[*it]).collect();
         let further = SlotFacts {
@@ -175,8 +169,7 @@ impl PoolPlan<'_> {
             Need::Part => {}
         }
         let place = self.yard.members.iter().position(|it| it.tenant.name == member.tenant.name);
-        let has_seat =
-            place.is_some_and(|it| !self.yard.applicants[it].seats.is_empty());
+        let has_seat = place.is_some_and(|it| !self.yard.applicants[it].seats.is_empty());
         kept_alone(member, has_seat, self.yard.board().is_some()).to_owned()
     }
 
@@ -186,7 +179,10 @@ impl PoolPlan<'_> {
         let members = lonely.flat_map(|it| &it.members).map(|it| &self.yard.members[*it]);
         let told = |it: &Member| (general(it, &self.why_alone(it)), it.tenant.name.clone());
         let as_it_is = self.as_it_is.iter().flat_map(|it| &it.1);
-        members.map(told).chain(as_it_is.map(|it| (general(it, ""), it.tenant.name.clone()))).collect()
+        members
+            .map(told)
+            .chain(as_it_is.map(|it| (general(it, ""), it.tenant.name.clone())))
+            .collect()
     }
 
     /// What it comes to.
@@ -246,7 +242,9 @@ fn general(member: &Member, why: &str) -> String {
             "they are training, or are to have a whole device by policy".to_owned()
         }
         Need::Whole(_) => "they saturate their GPU".to_owned(),
-        Need::Unknown(_) => "too little was seen of them, or of a neighbour on their GPU".to_owned(),
+        Need::Unknown(_) => {
+            "too little was seen of them, or of a neighbour on their GPU".to_owned()
+        }
         Need::Part if why.is_empty() => {
             "too little was seen of them, or of a neighbour on their GPU".to_owned()
         }
@@ -338,9 +336,4 @@ pub(crate) fn soft_tenants(devices: &[PlannedDevice]) -> usize {
 pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len().checked_sub(1)? / 2).copied()
-}
-
-/// Memory of instances that tenants do not use, MiB.
-pub(crate) fn unused_mib(shared: &Shared, _policy: &Policy) -> f64 {
-    shared.chosen.assignments.iter().filter_map(|it| it.stranded_mib).sum()
 }

@@ -117,11 +117,7 @@ fn representatives<'a>(yard: &'a Yard<'_>) -> Vec<Representative<'a>> {
             busy(one).total_cmp(&busy(other)).then_with(|| name(one).cmp(name(other)))
         });
         let middle = places[places.len() / 2];
-        Representative {
-            class,
-            member: &yard.members[middle],
-            applicant: &yard.applicants[middle],
-        }
+        Representative { class, member: &yard.members[middle], applicant: &yard.applicants[middle] }
     };
     classes.into_iter().map(of_class).collect()
 }

@@ -2,9 +2,7 @@
 //!
 //! A table of these takes the place of the recordings, which are looked at once. Names carry their unit, unknown is null.
 
-use crate::colocation::demand::{
-    Assumption, Coupling, Demand, DriverView, Pace, Timeline,
-};
+use crate::colocation::demand::{Assumption, Coupling, Demand, DriverView, Pace, Timeline};
 use crate::colocation::memory::{MeasuredPhase, MemoryDemand, Phases};
 use crate::colocation::range::Range;
 use crate::colocation::whatif::Options;
@@ -12,9 +10,7 @@ use crate::domain::ident::GpuId;
 use crate::fleet::thin::{thinned, thinned_stairs};
 use crate::recommender::seen::ability;
 use crate::recommender::shape::LoadShape;
-use crate::recommender::situation::{
-    Current, DeviceFacts, Limits, Situation, Tenant,
-};
+use crate::recommender::situation::{Current, DeviceFacts, Limits, Situation, Tenant};
 use crate::recommender::tenant_policy::TenantPolicies;
 use crate::stats::staircase::{Rise, Staircase};
 use serde::{Deserialize, Serialize};
@@ -330,7 +326,8 @@ impl MemoryFinding {
 
     /// The stairs again.
     pub fn stairs(&self) -> Staircase {
-        let rise = |(from, to, rate): &(usize, usize, f64)| Rise { from: *from, to: *to, rate: *rate };
+        let rise =
+            |(from, to, rate): &(usize, usize, f64)| Rise { from: *from, to: *to, rate: *rate };
         Staircase {
             levels: self.levels_bytes.clone(),
             shares: self.shares.clone(),

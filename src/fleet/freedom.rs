@@ -66,8 +66,17 @@ pub struct PartCapacity {
     pub stranded_mib: f64,
     /// Memory of instances beyond what their tenants need, MiB.
     pub unused_in_instances_mib: f64,
-    /// How many instances of which profile could still be made, the largest on each GPU.
-    pub largest_free: BTreeMap<String, usize>,
+    /// The largest instance that could still be made on each GPU, by profile.
+    pub largest_free: Vec<FreePart>,
+}
+
+/// A profile, and on how many GPUs it is the largest that could still be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FreePart {
+    /// The profile.
+    pub profile: String,
+    /// GPUs.
+    pub gpus: usize,
 }
 
 /// What a fleet can still take as these GPUs are used.
@@ -120,6 +129,7 @@ pub(crate) fn part_capacity<'a>(
     layouts: impl Iterator<Item = (&'a MigBoard, &'a Layout, f64)>,
 ) -> PartCapacity {
     let mut found = PartCapacity::default();
+    let mut largest: BTreeMap<String, usize> = BTreeMap::new();
     for (board, layout, unused_mib) in layouts {
         let Some(left) = leftover(board, layout) else { continue };
         found.gpus_cut += 1;
@@ -130,9 +140,11 @@ pub(crate) fn part_capacity<'a>(
         found.stranded_mib += left.stranded_memory_mib.unwrap_or(0) as f64;
         found.unused_in_instances_mib += unused_mib;
         if let Some(profile) = left.largest_profile.and_then(|it| board.profiles.get(it)) {
-            *found.largest_free.entry(profile.name.to_string()).or_default() += 1;
+            *largest.entry(profile.name.to_string()).or_default() += 1;
         }
     }
+    let part = |(profile, gpus)| FreePart { profile, gpus };
+    found.largest_free = largest.into_iter().map(part).collect();
     found
 }
 

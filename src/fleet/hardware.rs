@@ -70,7 +70,10 @@ impl Hardware {
         ("count", "how many there are; not needed in a table of prices"),
         ("price_per_hour", "price of one for an hour"),
         ("per_host", "GPUs of one host; 8 where it is not stated"),
-        ("memory_mib", "memory as the driver shows it; that of the known model where it is not stated"),
+        (
+            "memory_mib",
+            "memory as the driver shows it; that of the known model where it is not stated",
+        ),
     ];
 
     /// Reads a file of hardware; every model needs a count.
@@ -79,7 +82,10 @@ impl Hardware {
     pub fn from_toml(text: &str) -> Result<Self, HardwareError> {
         let found = Self::prices_from_toml(text)?;
         if found.models.is_empty() {
-            return Err(refused("it names no hardware", "add a `[[gpu]]` with `model` and `count`"));
+            return Err(refused(
+                "it names no hardware",
+                "add a `[[gpu]]` with `model` and `count`",
+            ));
         }
         for it in &found.models {
             let name = &it.model;
@@ -90,7 +96,8 @@ impl Hardware {
             if it.memory().is_none() {
                 let known: Vec<&str> = MODELS.iter().map(|it| it.name).collect();
                 let problem = format!("`{name}` is not known by name, so its memory is not");
-                let advice = format!("state `memory_mib`, or use a known name: {}", known.join(", "));
+                let advice =
+                    format!("state `memory_mib`, or use a known name: {}", known.join(", "));
                 return Err(refused(&problem, &advice));
             }
         }
@@ -175,9 +182,8 @@ fn refused(problem: &str, advice: &str) -> HardwareError {
 }
 
 fn of_toml(text: &str, error: &toml::de::Error) -> HardwareError {
-    let line = error.span().map(|it| {
-        1 + text.bytes().take(it.start).filter(|it| *it == b'\n').count()
-    });
+    let line =
+        error.span().map(|it| 1 + text.bytes().take(it.start).filter(|it| *it == b'\n').count());
     let message = error.message().lines().next().unwrap_or_default();
     let (problem, advice) = match unknown_key(message) {
         Some((found, advice)) => (format!("there is no `{found}` here"), advice),
@@ -222,6 +228,8 @@ count = 4
         assert!(wrong("").to_string().contains("no hardware"));
         let twice = "[[gpu]]\nmodel = \"T4\"\ncount = 1\n[[gpu]]\nmodel = \"t4\"\ncount = 1\n";
         assert!(wrong(twice).to_string().contains("twice"));
-        assert!(Hardware::prices_from_toml("[[gpu]]\nmodel = \"X\"\nprice_per_hour = -1\n").is_err());
+        assert!(
+            Hardware::prices_from_toml("[[gpu]]\nmodel = \"X\"\nprice_per_hour = -1\n").is_err()
+        );
     }
 }

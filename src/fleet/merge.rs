@@ -27,9 +27,7 @@ pub fn merged(findings: impl IntoIterator<Item = DeviceFinding>) -> Vec<DeviceFi
         windows.into_iter().reduce(|one, other| merge(&one, &other))
     };
     let mut all: Vec<DeviceFinding> = devices.into_values().filter_map(join).collect();
-    all.sort_by(|a, b| {
-        (&a.host, a.index, &a.gpu).cmp(&(&b.host, b.index, &b.gpu))
-    });
+    all.sort_by(|a, b| (&a.host, a.index, &a.gpu).cmp(&(&b.host, b.index, &b.gpu)));
     all
 }
 

@@ -24,5 +24,6 @@ mod stated;
 #[cfg(test)]
 mod tests;
 pub mod thin;
+pub mod unplaced;
 mod whole;
 mod yard;

@@ -179,7 +179,9 @@ fn busiest_hour(part: &Recording, it: &Candidate) -> Option<f64> {
     let own = |subject: &Subject| match subject {
         Subject::Tenant { tenant, .. } => *tenant == it.tenant,
         Subject::Process { gpu, process } => part.outline.processes.iter().any(|known| {
-            known.gpu == *gpu && known.process == *process && known.tenant.as_ref() == Some(&it.tenant)
+            known.gpu == *gpu
+                && known.process == *process
+                && known.tenant.as_ref() == Some(&it.tenant)
         }),
         Subject::Device { .. } => it.is_whole_gpu,
         Subject::MigInstance { .. } => false,

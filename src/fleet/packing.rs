@@ -51,10 +51,8 @@ pub(crate) struct Packing {
 pub(crate) fn packed(yard: &Yard<'_>, places: &[usize]) -> Packing {
     let (parts, wholes): (Vec<usize>, Vec<usize>) =
         places.iter().partition(|it| yard.members[**it].need == Need::Part);
-    let mut found = Packing {
-        devices_at_least: wholes.len() + least(yard, &parts),
-        ..Packing::default()
-    };
+    let mut found =
+        Packing { devices_at_least: wholes.len() + least(yard, &parts), ..Packing::default() };
     found.groups.extend(wholes.into_iter().map(alone));
     let mut forbidden = BTreeSet::new();
     let first = grouped(yard, &parts, &forbidden);

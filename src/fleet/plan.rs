@@ -186,6 +186,20 @@ pub enum DeviceState {
     Further,
 }
 
+impl DeviceState {
+    /// Its word, as in JSON.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::Alone => "alone",
+            Self::AsItIs => "as-it-is",
+            Self::Freed => "freed",
+            Self::Idle => "idle",
+            Self::Further => "further",
+        }
+    }
+}
+
 /// One GPU of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlannedDevice {

@@ -31,7 +31,11 @@ pub(crate) fn on_present(question: &PlanQuestion<'_>) -> FleetPlan {
         .into_iter()
         .map(|(kind, devices)| of_kind(question, &roster, &kind, &devices, &mut refused_now))
         .collect();
-    drawn(question, &roster, Drawn { pools, refused_now, unplaced: Vec::new(), caveats: Vec::new() })
+    drawn(
+        question,
+        &roster,
+        Drawn { pools, refused_now, unplaced: Vec::new(), caveats: Vec::new() },
+    )
 }
 
 /// Name of a kind of GPU for people.
@@ -49,7 +53,8 @@ fn template(roster: &Roster, devices: &[usize], tenants: usize) -> Option<Situat
     let mut device = all.first().copied()?.clone();
     let totals = all.iter().filter_map(|it| it.device.total_mib);
     device.device.total_mib = totals.reduce(f64::min);
-    device.device.reserved_mib = median(all.iter().filter_map(|it| it.device.reserved_mib).collect());
+    device.device.reserved_mib =
+        median(all.iter().filter_map(|it| it.device.reserved_mib).collect());
     device.device.others_mib = median(all.iter().filter_map(|it| it.device.others_mib).collect());
     Some(emptied(&device, tenants))
 }
@@ -75,9 +80,8 @@ fn of_kind<'a>(
     let of_device = |device: usize| -> Vec<&Member> {
         roster.members.iter().filter(|it| it.home == Some(device)).collect()
     };
-    let is_unknown = |it: &usize| {
-        of_device(*it).iter().any(|it| matches!(it.need, Need::Unknown(_)))
-    };
+    let is_unknown =
+        |it: &usize| of_device(*it).iter().any(|it| matches!(it.need, Need::Unknown(_)));
     let (as_it_is, open): (Vec<usize>, Vec<usize>) = devices.iter().partition(|it| is_unknown(it));
     let members: Vec<Member> = open.iter().flat_map(|it| of_device(*it)).cloned().collect();
     let empty = template(roster, devices, roster.members.len())
@@ -127,8 +131,10 @@ fn packing(
         .filter(|it| !it.1.is_empty())
         .collect();
     let count = used.len();
-    let now: Vec<Result<Group, RefusedNow>> =
-        used.into_par_iter().map(|(device, here)| as_now(question, roster, yard, device, here)).collect();
+    let now: Vec<Result<Group, RefusedNow>> = used
+        .into_par_iter()
+        .map(|(device, here)| as_now(question, roster, yard, device, here))
+        .collect();
     let refused: Vec<RefusedNow> = now.iter().filter_map(|it| it.as_ref().err().cloned()).collect();
     let is_better = anew.groups.len() < count || !refused.is_empty();
     refused_now.extend(refused);

@@ -63,12 +63,16 @@ impl Roster {
     }
 
     /// Every class with its members; `yards` tell who can share.
-    pub(crate) fn classes(&self, question: &PlanQuestion<'_>, yards: &[&Yard<'_>]) -> Vec<WorkloadClass> {
+    pub(crate) fn classes(
+        &self,
+        question: &PlanQuestion<'_>,
+        yards: &[&Yard<'_>],
+    ) -> Vec<WorkloadClass> {
         let mut sharable: BTreeMap<ClassKey, usize> = BTreeMap::new();
         for yard in yards {
             for (member, applicant) in yard.members.iter().zip(&yard.applicants) {
-                let can = member.need == Need::Part
-                    && (applicant.is_soft || !applicant.seats.is_empty());
+                let can =
+                    member.need == Need::Part && (applicant.is_soft || !applicant.seats.is_empty());
                 *sharable.entry(member.class).or_default() += usize::from(can);
             }
         }

@@ -55,10 +55,8 @@ pub(crate) fn sensitivities(
         .iter()
         .map(|(factor, change)| grown(plan, unchanged, change, |_| *factor))
         .collect();
-    let has_hours = plan
-        .iter()
-        .flat_map(|it| &it.yard.members)
-        .any(|it| it.busiest_hour_factor.is_some());
+    let has_hours =
+        plan.iter().flat_map(|it| &it.yard.members).any(|it| it.busiest_hour_factor.is_some());
     if has_hours {
         let factor = |it: &Member| it.busiest_hour_factor.unwrap_or(1.0);
         found.push(grown(plan, unchanged, "everybody at its busiest hour at once", factor));

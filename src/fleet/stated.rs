@@ -79,7 +79,9 @@ fn of_model<'a>(
     let mut origin = Vec::new();
     let mut members = Vec::new();
     for it in left {
-        let Some(member) = on_model(question, roster, &roster.members[*it], model) else { continue };
+        let Some(member) = on_model(question, roster, &roster.members[*it], model) else {
+            continue;
+        };
         let needed = member.member.tenant.needed_mib(question.policy);
         if needed.zip(room).is_some_and(|(needed, room)| needed > room) {
             continue;

@@ -114,14 +114,25 @@ const L40S: &str = "NVIDIA L40S";
 
 #[test]
 fn notebooks_of_one_team_move_onto_one_gpu_and_the_others_become_free() {
-    let found = planned(&fleet(L40S, (0..4).map(|it| tenant(&format!("nb-{it}"), 0.04, 1.0, 4.0)).collect()));
+    let found = planned(&fleet(
+        L40S,
+        (0..4).map(|it| tenant(&format!("nb-{it}"), 0.04, 1.0, 4.0)).collect(),
+    ));
     let summary = &found.summary;
-    assert_eq!((summary.gpus_used_now, summary.gpus_used_then, summary.gpus_freed), (4, 1, 3), "{}", summary.sentence);
+    assert_eq!(
+        (summary.gpus_used_now, summary.gpus_used_then, summary.gpus_freed),
+        (4, 1, 3),
+        "{}",
+        summary.sentence
+    );
     assert_eq!(found.devices[0].mechanism, Some(MechanismId::TimeSlicing));
     assert_eq!(summary.tenants_moved, 3, "one of them stays where it is");
     assert_eq!(found.freedom.then.largest_job_on_one_host_gpus, 3);
     assert_eq!(found.freedom.now.as_ref().map(|it| it.largest_job_on_one_host_gpus), Some(0));
-    assert_eq!(found.freedom.handed_back.drains[0].tenants_to_move, 4, "the next whole GPU holds four now");
+    assert_eq!(
+        found.freedom.handed_back.drains[0].tenants_to_move, 4,
+        "the next whole GPU holds four now"
+    );
 }
 
 #[test]
@@ -181,7 +192,11 @@ fn stated_hardware_is_filled_from_the_cheapest_and_names_who_finds_no_place() {
     ];
     let found = planned_with(&fleet(H100, tenants), Some(&hardware));
     let on = |name: &str| {
-        found.devices.iter().find(|it| it.tenants.iter().any(|it| it.name == name)).map(|it| it.pool.as_str())
+        found
+            .devices
+            .iter()
+            .find(|it| it.tenants.iter().any(|it| it.name == name))
+            .map(|it| it.pool.as_str())
     };
     assert_eq!((on("nb-1"), on("nb-2")), (Some("L40S"), Some("L40S")));
     assert_eq!(on("train-1"), Some("H100"));
@@ -193,7 +208,10 @@ fn stated_hardware_is_filled_from_the_cheapest_and_names_who_finds_no_place() {
 
 #[test]
 fn a_changed_mix_is_answered_with_gpus_layouts_and_moves() {
-    let found = planned(&fleet(L40S, (0..4).map(|it| tenant(&format!("nb-{it}"), 0.11, 1.0, 4.0)).collect()));
+    let found = planned(&fleet(
+        L40S,
+        (0..4).map(|it| tenant(&format!("nb-{it}"), 0.11, 1.0, 4.0)).collect(),
+    ));
     assert_eq!(found.summary.gpus_used_then, 1);
     let of = |change: &str| found.sensitivity.iter().find(|it| it.change.contains(change)).unwrap();
     assert_eq!(of("50 %").gpus_more, 1, "{:?}", of("50 %"));
@@ -214,8 +232,10 @@ fn fewest(devices: &[DeviceFinding]) -> usize {
     let mut holds: BTreeMap<u32, bool> = BTreeMap::new();
     let all = (1_u32 << tenants.len()) - 1;
     for set in 1..=all {
-        let here: Vec<Tenant> =
-            (0..tenants.len()).filter(|it| set & (1 << it) != 0).map(|it| tenants[it].clone()).collect();
+        let here: Vec<Tenant> = (0..tenants.len())
+            .filter(|it| set & (1 << it) != 0)
+            .map(|it| tenants[it].clone())
+            .collect();
         let is_held = here.len() == 1 || {
             let mut situation = situations[0].clone();
             situation.tenants = here;
@@ -341,7 +361,8 @@ fn recording(from_s: i64, until_s: i64) -> Recording {
 #[test]
 fn two_windows_of_a_gpu_are_about_the_whole() {
     let gpu = GpuId::new("GPU-1");
-    let look = |from: i64, until: i64| observe(recording(from, until), &gpu, "rec", &Policy::default());
+    let look =
+        |from: i64, until: i64| observe(recording(from, until), &gpu, "rec", &Policy::default());
     let (days, cut) = (3 * 86_400, 100_000);
     let whole = look(0, days);
     let both = merge(&look(0, cut), &look(cut, days));
@@ -356,7 +377,9 @@ fn two_windows_of_a_gpu_are_about_the_whole() {
     let memory = |it: &TenantFinding| it.memory.as_ref().map(|it| it.stairs());
     near(memory(one).map(|it| it.peak()), memory(other).map(|it| it.peak()), 1e-9);
     near(memory(one).map(|it| it.mean()), memory(other).map(|it| it.mean()), 1e-3);
-    let busy = |it: &TenantFinding| it.demand.as_ref().and_then(|it| it.demand("a")).map(|it| it.busy_share());
+    let busy = |it: &TenantFinding| {
+        it.demand.as_ref().and_then(|it| it.demand("a")).map(|it| it.busy_share())
+    };
     near(busy(one), busy(other), 0.15);
     near(busy(one), whole.busy_mean_ratio, 0.15);
     near(one.busiest_hour_factor, other.busiest_hour_factor, 0.05);
@@ -383,12 +406,21 @@ fn ten_thousand_tenants() {
         let of = |at: usize| {
             let kind = ["nb", "job", "guest", "api", "job", "api", "train"][at % 7];
             let duty = [0.02, 0.05, 0.1, 0.2, 0.3][at / 7 % 5];
-            tenant(&format!("{kind}-{at}"), duty, if at % 3 == 0 { 1.0 } else { 0.05 }, [3.0, 8.0, 16.0, 30.0][at / 35 % 4])
+            tenant(
+                &format!("{kind}-{at}"),
+                duty,
+                if at % 3 == 0 { 1.0 } else { 0.05 },
+                [3.0, 8.0, 16.0, 30.0][at / 35 % 4],
+            )
         };
         let devices = fleet(H100, (0..count).map(of).collect());
         let begun = std::time::Instant::now();
         let found = planned(&devices);
-        println!("{count} tenants: {:.1} s, {}", begun.elapsed().as_secs_f64(), found.summary.sentence);
+        println!(
+            "{count} tenants: {:.1} s, {}",
+            begun.elapsed().as_secs_f64(),
+            found.summary.sentence
+        );
         assert_eq!(found.devices.iter().map(|it| it.tenants.len()).sum::<usize>(), count);
     }
 }

@@ -30,19 +30,17 @@ pub(crate) fn drawn(question: &PlanQuestion<'_>, roster: &Roster, it: Drawn<'_>)
     let mut devices: Vec<PlannedDevice> = pools.iter().flat_map(|it| it.devices(&names)).collect();
     devices.sort_by(|one, other| {
         let key = |it: &PlannedDevice| (it.state, std::cmp::Reverse(it.tenants.len()));
-        key(one).cmp(&key(other)).then_with(|| (&one.pool, &one.label).cmp(&(&other.pool, &other.label)))
+        key(one)
+            .cmp(&key(other))
+            .then_with(|| (&one.pool, &one.label).cmp(&(&other.pool, &other.label)))
     });
     let price = |pool: &str| question.prices.or(question.hardware)?.price_of(Some(pool));
-    let pool_summaries: Vec<PoolSummary> = pools
-        .iter()
-        .map(|it| it.summary(price(&it.yard.pool.name), is_stated))
-        .collect();
+    let pool_summaries: Vec<PoolSummary> =
+        pools.iter().map(|it| it.summary(price(&it.yard.pool.name), is_stated)).collect();
     let yards: Vec<&Yard<'_>> = pools.iter().map(|it| &it.yard).collect();
     let unchanged = pools.iter().map(|it| it.as_it_is.len()).sum();
-    let planned: Vec<Planned<'_, '_>> = pools
-        .iter()
-        .map(|it| Planned { yard: &it.yard, groups: &it.packing.groups })
-        .collect();
+    let planned: Vec<Planned<'_, '_>> =
+        pools.iter().map(|it| Planned { yard: &it.yard, groups: &it.packing.groups }).collect();
     let freedom = freedom_change(question, roster, &pools, &devices);
     FleetPlan {
         schema_version: PLAN_VERSION,
@@ -84,8 +82,10 @@ fn summary(
     let then = devices.iter().filter(is_used).count();
     let shared: Vec<&PlannedDevice> =
         devices.iter().filter(|it| it.mechanism.is_some() && it.tenants.len() > 1).collect();
-    let hosts: BTreeSet<&str> = question.devices.iter().filter_map(|it| it.host.as_deref()).collect();
-    let busy: Vec<f64> = now.iter().filter_map(|it| question.devices[*it].busy_mean_ratio).collect();
+    let hosts: BTreeSet<&str> =
+        question.devices.iter().filter_map(|it| it.host.as_deref()).collect();
+    let busy: Vec<f64> =
+        now.iter().filter_map(|it| question.devices[*it].busy_mean_ratio).collect();
     let busy_now = (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64);
     let confidences: Vec<f64> = shared.iter().filter_map(|it| it.confidence).collect();
     let at_least: usize = pools.iter().map(|it| it.gpus_at_least).sum();
@@ -94,10 +94,8 @@ fn summary(
     let models: BTreeMap<String, Option<f64>> =
         pools.iter().map(|it| (it.pool.clone(), it.price_per_hour)).collect();
     let prices = question.prices.or(question.hardware);
-    let price_now: Vec<Option<f64>> = now
-        .iter()
-        .map(|it| prices?.price_of(question.devices[*it].model.as_deref()))
-        .collect();
+    let price_now: Vec<Option<f64>> =
+        now.iter().map(|it| prices?.price_of(question.devices[*it].model.as_deref())).collect();
     let mut found = Summary {
         sentence: String::new(),
         hosts: (!hosts.is_empty()).then_some(hosts.len()),
@@ -147,14 +145,16 @@ fn sentence(it: &Summary, unplaced: usize) -> String {
     }
     let is_best = match it.gpus_used_then.saturating_sub(it.gpus_at_least) {
         0 => "; fewer are impossible under these rules".to_owned(),
-        gap => format!("; {} at least are needed, so a better plan saves {gap} at most", it.gpus_at_least),
+        gap => format!(
+            "; {} at least are needed, so a better plan saves {gap} at most",
+            it.gpus_at_least
+        ),
     };
     match (it.tenants, it.gpus_freed) {
         (0, _) => "nobody was seen on any of the GPUs".to_owned(),
-        (_, 0) => format!(
-            "nothing is to be gained: {} stay in use{is_best}",
-            gpus(it.gpus_used_then)
-        ),
+        (_, 0) => {
+            format!("nothing is to be gained: {} stay in use{is_best}", gpus(it.gpus_used_then))
+        }
         (_, more) if more < 0 => format!(
             "{} more are needed: what shares now must not{is_best}",
             gpus(more.unsigned_abs() as usize)
@@ -256,10 +256,10 @@ fn parts_sentence(parts: &PartCapacity) -> Option<String> {
     if parts.gpus_cut == 0 {
         return None;
     }
-    let largest = parts.largest_free.iter().max_by_key(|it| it.1);
+    let largest = parts.largest_free.iter().max_by_key(|it| it.gpus);
     let largest = largest.map_or_else(
         || "nothing fits into it".to_owned(),
-        |it| format!("most often at most a {} fits in", it.0),
+        |it| format!("most often at most a {} fits in", it.profile),
     );
     Some(format!(
         "{} cut into MIG instances leave {} compute slices unused, as much as {:.1} GPUs: they cannot be pooled for one job, and {largest}; getting one whole takes draining it",
@@ -270,11 +270,7 @@ fn parts_sentence(parts: &PartCapacity) -> Option<String> {
 }
 
 /// What a reader has to know before it decides.
-fn caveats(
-    question: &PlanQuestion<'_>,
-    pools: &[PoolPlan<'_>],
-    told: Vec<String>,
-) -> Vec<String> {
+fn caveats(question: &PlanQuestion<'_>, pools: &[PoolPlan<'_>], told: Vec<String>) -> Vec<String> {
     let mut found = told;
     let seen: Vec<f64> = question.devices.iter().map(|it| it.seen_s).collect();
     if let Some(least) = seen.iter().copied().reduce(f64::min) {
@@ -293,7 +289,10 @@ fn caveats(
         found.push("tenants stay on the model of GPU on which they were recorded; `--hardware FILE` plans for another mix".to_owned());
     }
     if pools.iter().any(|it| it.packing.refused > 0) {
-        found.push("some groups did well in pairs and were refused as a whole; they were taken apart".to_owned());
+        found.push(
+            "some groups did well in pairs and were refused as a whole; they were taken apart"
+                .to_owned(),
+        );
     }
     found.push("growth of demand is played with the memory that was seen: a larger load that needs more memory is not in it".to_owned());
     found

@@ -14,9 +14,7 @@ use crate::recommender::policy::Policy;
 use crate::recommender::reason::{Measurement, Reason, ReasonKind, Weight};
 use crate::recommender::situation::{Situation, Tenant, Trust};
 use crate::recommender::tenant_policy::Class;
-use crate::recommender::verdict::{
-    Chosen, Freed, Lowered, Outcome, Rejected, Settling, Verdict,
-};
+use crate::recommender::verdict::{Chosen, Freed, Lowered, Outcome, Rejected, Settling, Verdict};
 use std::collections::BTreeMap;
 
 /// What should be done with a device.
@@ -93,7 +91,8 @@ impl Choice {
     fn proposal(&self, situation: &Situation, policy: &Policy) -> Proposal {
         let lowered_by = lowered(situation, self.picked());
         let sure = confidence(&lowered_by);
-        let is_doubtful = self.outcome() == Outcome::Share && sure.value() < policy.least_confidence;
+        let is_doubtful =
+            self.outcome() == Outcome::Share && sure.value() < policy.least_confidence;
         Proposal {
             outcome: if is_doubtful { Outcome::NotEnoughEvidence } else { self.outcome() },
             chosen: self.picked().filter(|_| !is_doubtful).and_then(Chosen::of),

@@ -124,12 +124,14 @@ fn path_of(folder: &Path, key: &str) -> PathBuf {
 
 fn write(file: File, table: &KeptTable) -> PolarsResult<()> {
     let columns = table.columns.iter().map(|(name, column)| match column {
-        KeptColumn::Text(it) => {
-            StringChunked::from_iter_options(name.as_str().into(), it.iter().map(|it| it.as_deref()))
-                .into_column()
-        }
+        KeptColumn::Text(it) => StringChunked::from_iter_options(
+            name.as_str().into(),
+            it.iter().map(|it| it.as_deref()),
+        )
+        .into_column(),
         KeptColumn::Number(it) => {
-            Float64Chunked::from_iter_options(name.as_str().into(), it.iter().copied()).into_column()
+            Float64Chunked::from_iter_options(name.as_str().into(), it.iter().copied())
+                .into_column()
         }
     });
     let height = table.columns.first().map_or(0, |it| match &it.1 {

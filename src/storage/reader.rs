@@ -128,6 +128,12 @@ impl StoredRecording {
         }
     }
 
+    /// Whether a folder holds a recording, finished or under way; nothing in it is read.
+    pub fn is_one(path: &Path) -> bool {
+        let has_segments = segment_files(path).is_ok_and(|it| !it.is_empty());
+        has_segments || journal_files(path).is_ok_and(|it| !it.is_empty())
+    }
+
     /// What the whole recording holds.
     pub fn outline(&self) -> &Outline {
         &self.outline

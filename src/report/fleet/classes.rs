@@ -74,8 +74,9 @@ fn verdict(it: &PairVerdict) -> Cell {
     match (it.outcome, it.mechanism) {
         (Outcome::Share, Some(way)) => {
             let p99 = it.worst_p99_factor.map_or_else(String::new, |it| format!(", p99 x {it:.2}"));
-            let memory =
-                it.out_of_memory_day_ratio.map_or_else(String::new, |it| format!(", {}", chance(it)));
+            let memory = it
+                .out_of_memory_day_ratio
+                .map_or_else(String::new, |it| format!(", {}", chance(it)));
             Cell::Text(format!("{}{p99}{memory}", mechanism(way).title()))
         }
         (Outcome::NotEnoughEvidence, _) => Cell::Text("cannot tell".to_owned()),

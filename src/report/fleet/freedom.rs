@@ -43,11 +43,8 @@ pub(super) fn blocks(plan: &FleetPlan) -> Vec<Block> {
         rows.push(row(&key, &of));
     }
     let columns = states.iter().map(|it| numbers(it.0));
-    let mut blocks: Vec<Block> = change
-        .sentences
-        .iter()
-        .map(|it| statement(Mark::Indirect, "", it, Vec::new()))
-        .collect();
+    let mut blocks: Vec<Block> =
+        change.sentences.iter().map(|it| statement(Mark::Indirect, "", it, Vec::new())).collect();
     blocks.push(Block::Table(Table {
         caption: "What the fleet can take".to_owned(),
         columns: std::iter::once(words("")).chain(columns).collect(),
@@ -64,7 +61,11 @@ fn next_whole(plan: &FleetPlan) -> Option<Block> {
     let label = next.clear.first()?;
     let device = plan.devices.iter().find(|it| it.label == *label)?;
     let names: Vec<String> = device.tenants.iter().map(|it| format!("`{}`", it.name)).collect();
-    let text = format!("the next whole GPU would be {}: {} would have to move or end", name(label), list(&names));
+    let text = format!(
+        "the next whole GPU would be {}: {} would have to move or end",
+        name(label),
+        list(&names)
+    );
     Some(statement(Mark::Probable, "drain", &text, Vec::new()))
 }
 
@@ -78,18 +79,44 @@ fn parts(plan: &FleetPlan) -> Option<Block> {
     let pair = |key: &str, value: Cell| vec![Cell::Text(key.to_owned()), value];
     let share = parts.free_as_gpus / parts.gpus_cut as f64;
     let largest: Vec<String> =
-        parts.largest_free.iter().map(|(profile, count)| format!("{count} x {profile}")).collect();
+        parts.largest_free.iter().map(|it| format!("{} x {}", it.gpus, it.profile)).collect();
     Some(Block::Table(Table {
         caption: "Capacity in MIG parts that cannot be pooled".to_owned(),
         columns: vec![words(""), numbers("")],
         rows: vec![
-            pair("GPUs cut into parts", Cell::Number { value: parts.gpus_cut as f64, unit: "", decimals: 0 }),
-            pair("Compute slices that no instance has", Cell::Quantity(format!("{} ({} of them all)", parts.free_compute_slices, percent(share)))),
-            pair("As whole GPUs, if they could be pooled", Cell::Quantity(format!("{:.1}", parts.free_as_gpus))),
-            pair("Compute slices that no further instance can use", Cell::Number { value: f64::from(parts.stranded_compute_slices), unit: "", decimals: 0 }),
+            pair(
+                "GPUs cut into parts",
+                Cell::Number { value: parts.gpus_cut as f64, unit: "", decimals: 0 },
+            ),
+            pair(
+                "Compute slices that no instance has",
+                Cell::Quantity(format!(
+                    "{} ({} of them all)",
+                    parts.free_compute_slices,
+                    percent(share)
+                )),
+            ),
+            pair(
+                "As whole GPUs, if they could be pooled",
+                Cell::Quantity(format!("{:.1}", parts.free_as_gpus)),
+            ),
+            pair(
+                "Compute slices that no further instance can use",
+                Cell::Number {
+                    value: f64::from(parts.stranded_compute_slices),
+                    unit: "",
+                    decimals: 0,
+                },
+            ),
             pair("Memory that no further instance can use", gib(parts.stranded_mib)),
-            pair("Memory of instances that their tenants do not use", gib(parts.unused_in_instances_mib)),
-            pair("Largest instances that could still be made", Cell::Text(if largest.is_empty() { "none".to_owned() } else { largest.join(", ") })),
+            pair(
+                "Memory of instances that their tenants do not use",
+                gib(parts.unused_in_instances_mib),
+            ),
+            pair(
+                "Largest instances that could still be made",
+                Cell::Text(if largest.is_empty() { "none".to_owned() } else { largest.join(", ") }),
+            ),
         ],
     }))
 }

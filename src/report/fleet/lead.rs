@@ -19,7 +19,8 @@ pub(super) fn blocks(plan: &FleetPlan) -> Vec<Block> {
     blocks.push(Block::Figure {
         id: "fleet".to_owned(),
         caption: "Every GPU now, and with the plan".to_owned(),
-        key: "One tile for each GPU, with its number of tenants where there are several.".to_owned(),
+        key: "One tile for each GPU, with its number of tenants where there are several."
+            .to_owned(),
         alt: plan.summary.sentence.clone(),
         figure: Figure::Tiles(tiles(plan)),
     });
@@ -42,7 +43,11 @@ fn before_and_after(plan: &FleetPlan) -> Block {
     let alone = || missing("nobody shares a GPU, or it was not predicted");
     let mut rows = vec![
         pair("GPUs in use", number(it.gpus_used_now), number(it.gpus_used_then)),
-        pair("At least needed under these rules", Cell::Text(String::new()), number(it.gpus_at_least)),
+        pair(
+            "At least needed under these rules",
+            Cell::Text(String::new()),
+            number(it.gpus_at_least),
+        ),
         pair(
             "Mean activity of GPUs in use",
             percent_or(it.busy_now_ratio, "it was not recorded"),
@@ -90,7 +95,8 @@ fn sharing_now(plan: &FleetPlan) -> Cell {
 }
 
 fn money(cost: &FleetCost) -> [Vec<Cell>; 2] {
-    let amount = |it: f64| Cell::Quantity(format!("{it:.2} {}", name(&cost.currency)).trim().to_owned());
+    let amount =
+        |it: f64| Cell::Quantity(format!("{it:.2} {}", name(&cost.currency)).trim().to_owned());
     [
         pair("Price per hour", amount(cost.now_per_hour), amount(cost.then_per_hour)),
         pair("Saved in 30 days", Cell::Text(String::new()), amount(cost.saved_per_30_days)),
@@ -141,13 +147,19 @@ fn mind(plan: &FleetPlan) -> Vec<Block> {
     }
     if plan.refused_now.len() > MOST_REFUSED {
         let more = plan.refused_now.len() - MOST_REFUSED;
-        blocks.push(Block::Text(format!("{more} more GPUs are shared in a way that is refused; `-o json` lists them.")));
+        blocks.push(Block::Text(format!(
+            "{more} more GPUs are shared in a way that is refused; `-o json` lists them."
+        )));
     }
     if !plan.unplaced.is_empty() {
         let names: Vec<String> = plan.unplaced.iter().take(6).map(|it| format!("`{it}`")).collect();
         let text = format!(
             "{} no place on the stated hardware, among them {}",
-            if plan.unplaced.len() == 1 { "one tenant finds".to_owned() } else { format!("{} tenants find", plan.unplaced.len()) },
+            if plan.unplaced.len() == 1 {
+                "one tenant finds".to_owned()
+            } else {
+                format!("{} tenants find", plan.unplaced.len())
+            },
             list(&names)
         );
         blocks.push(statement(Mark::Firm, "no place", &text, Vec::new()));
@@ -160,7 +172,8 @@ fn mind(plan: &FleetPlan) -> Vec<Block> {
         blocks.push(statement(Mark::Unknown, "not judged", &text, Vec::new()));
     }
     if let Some(least) = it.least_confidence.filter(|it| *it < 0.5) {
-        let text = format!("the least sure of the shared GPUs has a confidence of {}", percent(least));
+        let text =
+            format!("the least sure of the shared GPUs has a confidence of {}", percent(least));
         blocks.push(statement(Mark::Probable, "confidence", &text, Vec::new()));
     }
     blocks

@@ -47,21 +47,33 @@ pub(super) fn blocks(plan: &FleetPlan) -> Vec<Block> {
 }
 
 fn alt(plan: &FleetPlan) -> String {
-    let told: Vec<String> =
-        plan.sensitivity.iter().map(|it| format!("{}: {} GPUs", it.change, it.gpus_after)).collect();
+    let told: Vec<String> = plan
+        .sensitivity
+        .iter()
+        .map(|it| format!("{}: {} GPUs", it.change, it.gpus_after))
+        .collect();
     told.join("; ")
 }
 
 fn figure(plan: &FleetPlan) -> GpuBarsFigure {
     let base = plan.summary.gpus_used_then;
-    let first = GpuBar { name: "The plan".to_owned(), base: base as f64, more: 0.0, note: base.to_string() };
+    let first = GpuBar {
+        name: "The plan".to_owned(),
+        base: base as f64,
+        more: 0.0,
+        note: base.to_string(),
+    };
     let bar = |it: &Sensitivity| {
         let less = it.gpus_after.min(it.gpus_before);
         GpuBar {
             name: capitalised(&it.change),
             base: less as f64,
             more: it.gpus_after.saturating_sub(less) as f64,
-            note: format!("{}, {} laid out anew", it.gpus_after, count(it.gpus_changed, "GPU", "GPUs")),
+            note: format!(
+                "{}, {} laid out anew",
+                it.gpus_after,
+                count(it.gpus_changed, "GPU", "GPUs")
+            ),
         }
     };
     let limit = (!plan.is_for_stated_hardware)

@@ -24,7 +24,8 @@ pub(crate) fn draw<B: DrawingBackend>(
     let (left, right) = (width * SHARES.0, width * SHARES.1);
     let limit = figure.limit.as_ref().map_or(0.0, |it| it.0);
     let sane = |it: f64| if it.is_finite() { it.max(0.0) } else { 0.0 };
-    let most = figure.rows.iter().map(|it| sane(it.base) + sane(it.more)).fold(sane(limit), f64::max);
+    let most =
+        figure.rows.iter().map(|it| sane(it.base) + sane(it.more)).fold(sane(limit), f64::max);
     let scale = Scale::new((0.0, most.max(1.0)), (left, width - right));
     let floor = height - BOTTOM;
     for value in round_steps(most.max(1.0), 5) {
@@ -40,13 +41,19 @@ pub(crate) fn draw<B: DrawingBackend>(
         let look = Lettering { is_bold: place == 0, ..Lettering::LABEL };
         canvas.name((0.0, centre + 4.0), &row.name, left - 10.0, look)?;
         let (base, end) = (scale.at(sane(row.base)), scale.at(sane(row.base) + sane(row.more)));
-        canvas.block((left, centre - 7.0), (base.max(left + 1.0), centre + 7.0), Role::Half, 1.0)?;
+        canvas.block(
+            (left, centre - 7.0),
+            (base.max(left + 1.0), centre + 7.0),
+            Role::Half,
+            1.0,
+        )?;
         if end > base {
             canvas.block((base, centre - 7.0), (end, centre + 7.0), Role::Full, 1.0)?;
         }
         canvas.name((end + 8.0, centre + 4.0), &row.note, width - end - 8.0, Lettering::NOTE)?;
     }
-    let Some((value, name)) = figure.limit.as_ref().filter(|it| it.0.is_finite() && it.0 > 0.0) else {
+    let Some((value, name)) = figure.limit.as_ref().filter(|it| it.0.is_finite() && it.0 > 0.0)
+    else {
         return Ok(());
     };
     let x = scale.at(*value);

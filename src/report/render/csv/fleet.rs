@@ -42,13 +42,12 @@ pub fn fleet(plan: &FleetPlan) -> Result<String, csv::Error> {
 fn line(device: &PlannedDevice, tenant: Option<&PlannedTenant>) -> [String; 16] {
     let words = |it: Option<&str>| it.map(guarded).unwrap_or_default();
     let number = |it: Option<f64>| it.map(|it| it.to_string()).unwrap_or_default();
-    let state = format!("{:?}", device.state);
     [
         guarded(&device.pool),
         words(device.host.as_deref()),
         words(device.gpu.as_deref()),
         guarded(&device.label),
-        kebab(&state),
+        device.state.word().to_owned(),
         device.mechanism.map(|it| it.word().to_owned()).unwrap_or_default(),
         words(device.layout.as_deref()),
         words(tenant.map(|it| it.name.as_str())),
@@ -61,16 +60,4 @@ fn line(device: &PlannedDevice, tenant: Option<&PlannedTenant>) -> [String; 16] 
         number(device.out_of_memory_day_ratio),
         number(device.confidence),
     ]
-}
-
-/// `AsItIs` as JSON has it: `as-it-is`.
-fn kebab(word: &str) -> String {
-    let mut kebab = String::new();
-    for letter in word.chars() {
-        if letter.is_uppercase() && !kebab.is_empty() {
-            kebab.push('-');
-        }
-        kebab.extend(letter.to_lowercase());
-    }
-    kebab
 }
