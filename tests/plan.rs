@@ -190,3 +190,28 @@ fn what_is_wrong_is_said_with_what_to_do() {
     let inside = format!("{lake}/plan.html");
     refused(&[&lake, "--out", &inside], "lies inside the input");
 }
+
+#[test]
+fn pods_of_a_real_trace_are_judged_once_their_limits_are_stated() {
+    let Some(folder) = support::real("alibaba-gentd26") else { return };
+    let file = |name: &str| folder.join(name).to_string_lossy().into_owned();
+    let duty = file("pod_gpu_duty_cycle_anon.csv");
+    let memory = file("pod_gpu_memory_used_bytes_anon.csv");
+    let bench = Workbench::new();
+    let blind = asked(&bench, &["--one-host", &duty, &memory]);
+    let summary = &blind["summary"];
+    assert_eq!(summary["tenants"], summary["tenants_not_judged"], "57 s hide peaks: {summary}");
+    assert!(blind["caveats"].to_string().contains("57 s apart"), "{}", blind["caveats"]);
+    bench.file(
+        "policy.toml",
+        "[default]\ntrust_domain = \"serving\"\nclass = \"throughput\"\nmay_crash = false\nmemory_limit_mib = 49152\n",
+    );
+    bench.file("hardware.toml", "[[gpu]]\nmodel = \"H200\"\ncount = 48\n");
+    let stated = ["--policy", "policy.toml", "--hardware", "hardware.toml"];
+    let plan = asked(&bench, &[&["--one-host", &duty, &memory], &stated[..]].concat());
+    let summary = &plan["summary"];
+    let number = |key: &str| summary[key].as_u64().unwrap_or(0);
+    assert!(number("gpus_used_then") < number("gpus_used_now"), "{summary}");
+    assert!(number("gpus_at_least") <= number("gpus_used_then"), "{summary}");
+    assert_eq!(plan["unplaced"].as_array().map(Vec::len), Some(0), "{plan}");
+}

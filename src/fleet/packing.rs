@@ -95,12 +95,13 @@ fn least(yard: &Yard<'_>, places: &[usize]) -> usize {
 
 /// Groups of those that may share, chunk by chunk, and of those that stayed alone once more.
 fn grouped(yard: &Yard<'_>, places: &[usize], forbidden: &BTreeSet<Vec<usize>>) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for chunk in chunks(yard, places) {
-        groups.extend(grouped_chunk(yard, &chunk, forbidden));
-    }
+    let groups: Vec<Vec<Vec<usize>>> = chunks(yard, places)
+        .par_iter()
+        .map(|chunk| grouped_chunk(yard, chunk, forbidden))
+        .collect();
+    let groups = groups.into_iter().flatten();
     let is_alone = |it: &Vec<usize>| it.len() < 2;
-    let (lonely, mut together): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_alone);
+    let (lonely, mut together): (Vec<_>, Vec<_>) = groups.partition(is_alone);
     let lonely: Vec<usize> = lonely.into_iter().flatten().collect();
     if lonely.len() == places.len() {
         together.extend(lonely.into_iter().map(|it| vec![it]));
@@ -145,6 +146,8 @@ fn grouped_chunk(
 ) -> Vec<Vec<usize>> {
     let mut places = places.to_vec();
     places.sort_unstable();
+    let is_here = |no: &&Vec<usize>| no.iter().all(|it| places.binary_search(it).is_ok());
+    let forbidden: Vec<&Vec<usize>> = forbidden.iter().filter(is_here).collect();
     let of = |group: &[usize]| -> Vec<usize> { group.iter().map(|it| places[*it]).collect() };
     let fill = |it: &usize| yard.least_shares(*it).into_iter().fold(0.0, f64::max);
     let pieces: Vec<Piece> = places

@@ -208,17 +208,15 @@ fn stated_hardware_is_filled_from_the_cheapest_and_names_who_finds_no_place() {
 
 #[test]
 fn a_changed_mix_is_answered_with_gpus_layouts_and_moves() {
-    let found = planned(&fleet(
-        L40S,
-        (0..4).map(|it| tenant(&format!("nb-{it}"), 0.11, 1.0, 4.0)).collect(),
-    ));
+    let tenants = (0..4).map(|it| tenant(&format!("nb-{it}"), 0.11, 1.0, 10.0)).collect();
+    let found = planned(&fleet(L40S, tenants));
     assert_eq!(found.summary.gpus_used_then, 1);
     let of = |change: &str| found.sensitivity.iter().find(|it| it.change.contains(change)).unwrap();
-    assert_eq!(of("50 %").gpus_more, 1, "{:?}", of("50 %"));
-    assert!(of("50 %").tenants_moved >= 1);
-    assert_eq!(of("class A").tenants_added, 4);
-    assert_eq!(of("class A").gpus_more, 1);
-    assert_eq!(of("class A").tenants_moved, 0, "newcomers move nobody");
+    // Turns fill two thirds of the time then, which is too much for turns and not for MPS.
+    assert_eq!((of("50 %").gpus_more, of("50 %").gpus_changed), (0, 1), "{:?}", of("50 %"));
+    // Four times 10 GiB fill a GPU of 45, so that four more need another one and move nobody.
+    let doubled = of("class A");
+    assert_eq!((doubled.tenants_added, doubled.gpus_more, doubled.tenants_moved), (4, 1, 0));
 }
 
 /// The fewest devices over all ways to put up to six tenants together, each group decided about as `recommend` does.

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 /// Tenants on one device at most: more are one fault away from each other, and are replayed for too long.
 pub(crate) const MOST_ON_DEVICE: usize = 12;
 /// Events to replay for each decision at most and at least, and for all decisions of a fleet together, about.
-const EVENTS: (u64, u64, u64) = (100_000, 5_000, 100_000_000);
+const EVENTS: (u64, u64, u64) = (100_000, 5_000, 40_000_000);
 
 /// GPUs of one kind.
 #[derive(Debug, Clone)]

@@ -118,7 +118,9 @@ fn slices(situation: &Situation, demand: Option<&Demand>) -> Vec<Option<SliceOut
         .iter()
         .map(|(demand, slice)| vec![Seat { slice: Some(*slice), ..Seat::of(demand) }])
         .collect();
-    let budget = Budget { events: SLICE_EVENTS, ..situation.options.budget };
+    // One tenant alone is steadier than several: four times what a decision may cost is enough.
+    let events = SLICE_EVENTS.min(situation.options.budget.events.saturating_mul(4));
+    let budget = Budget { events, ..situation.options.budget };
     let options = Options { power: None, budget, ..situation.options };
     let predictions = predict_all(&line_ups, Mechanism::Mig, &options);
     let mut found = vec![None; board.profiles.len()];
