@@ -22,6 +22,8 @@ pub mod storage;
 pub mod analysis;
 pub mod colocation;
 pub mod recommender;
+
+pub mod fleet;
 pub mod report;
 
 pub mod cli;

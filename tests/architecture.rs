@@ -20,7 +20,8 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("analysis", &["domain", "stats"]),
     ("colocation", &["domain", "stats"]),
     ("recommender", &["domain", "cluster", "analysis", "colocation"]),
-    ("report", &["domain", "analysis", "colocation", "recommender"]),
+    ("fleet", &["domain", "stats", "analysis", "colocation", "recommender"]),
+    ("report", &["domain", "analysis", "colocation", "recommender", "fleet"]),
     (
         "cli",
         &[
@@ -34,6 +35,7 @@ const FLOORS: &[(&str, &[&str])] = &[
             "analysis",
             "colocation",
             "recommender",
+            "fleet",
             "report",
         ],
     ),
@@ -61,7 +63,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("prometheus_parse", &["import::prometheus_text", "sampler::services::exposition"]),
     ("rand", &["stats"]),
     ("rand_chacha", &["stats"]),
-    ("rayon", &["analysis", "colocation", "recommender", "cli"]),
+    ("rayon", &["analysis", "colocation", "recommender", "fleet", "cli"]),
     ("realfft", &["stats"]),
     ("rustix", &["sampler"]),
     (
@@ -76,6 +78,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "analysis",
             "colocation",
             "recommender",
+            "fleet",
             "report::render::json",
             "report::render::csv",
         ],
@@ -109,6 +112,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "colocation::profiles",
             "recommender::policy",
             "recommender::tenant_policy",
+            "fleet::hardware",
             "sampler::tenants::rules",
         ],
     ),

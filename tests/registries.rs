@@ -660,6 +660,35 @@ fn the_page_of_the_command_line_explains_every_key_about_audits() {
 }
 
 #[test]
+fn the_page_of_the_command_line_explains_every_key_about_plans() {
+    let recording = example();
+    let policy = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registries-plan-policy.toml");
+    std::fs::write(&policy, "[default]\ntrust_domain = \"a\"\nclass = \"batch\"\n")
+        .expect("a file");
+    let hardware = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("registries-hardware.toml");
+    let text = "currency = \"USD\"\n[[gpu]]\nmodel = \"H100\"\ncount = 2\nprice_per_hour = 2.0\n";
+    std::fs::write(&hardware, text).expect("a file can be written");
+    let (policy, hardware) = (policy.to_string_lossy(), hardware.to_string_lossy());
+    let mut found = BTreeSet::new();
+    for more in [&["--no-keep"][..], &["--no-keep", "--hardware", &hardware]] {
+        let start = ["plan", recording, "--policy", &policy, "-o", "json"];
+        let document: Value =
+            serde_json::from_str(&printed(&[&start[..], more].concat())).expect("JSON");
+        keys(&document, &mut found);
+    }
+    for key in ["sensitivity", "gpus_freed", "tenants_to_move", "moves_from"] {
+        assert!(found.contains(key), "the example has no `{key}`, so the test checks too little");
+    }
+    refuse_missing("CLI.md", found.iter().map(String::as_str));
+    let table = printed(&["plan", recording, "--no-keep", "-o", "csv"]);
+    refuse_missing("CLI.md", table.lines().next().expect("a header").split(','));
+    let page = doc("PLAN.md");
+    for (key, _) in cotenant::fleet::hardware::Hardware::KEYS {
+        assert!(page.contains(&format!("{key} = ")), "docs/PLAN.md lacks {key}");
+    }
+}
+
+#[test]
 fn the_page_of_recordings_explains_everything_in_the_footer() {
     let outline = serde_json::to_value(Outline::default()).expect("JSON");
     let mut found = BTreeSet::new();

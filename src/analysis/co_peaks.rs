@@ -34,7 +34,7 @@ pub(crate) const LEAST_GROWTH_BYTES: f64 = 67_108_864.0;
 const KEEPS: f64 = 0.02;
 
 /// Whose peaks meet, and who filled the memory: for the device, or for each of its MIG instances.
-pub(crate) fn memory_findings(
+pub fn memory_findings(
     gpu: &GpuId,
     part: &Recording,
     span: Option<TimeSpan>,

@@ -1,12 +1,24 @@
 //! The common currency of analyses: a sentence with its numbers, and how sure it is.
 
 use crate::domain::ident::Subject;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How sure a statement is, from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(from = "f64", into = "f64")]
 pub struct Confidence(f64);
+
+impl From<f64> for Confidence {
+    fn from(value: f64) -> Self {
+        Self::new(value)
+    }
+}
+
+impl From<Confidence> for f64 {
+    fn from(confidence: Confidence) -> Self {
+        confidence.value()
+    }
+}
 
 impl Confidence {
     /// A confidence; what lies outside 0 to 1 is moved to the nearer end.

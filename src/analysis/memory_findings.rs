@@ -5,7 +5,7 @@ use crate::domain::blind_spot::BlindSpot;
 use crate::domain::ident::Subject;
 use crate::domain::time::Timestamp;
 use crate::stats::staircase::Staircase;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Memory that tenants share: of a whole GPU, or of one MIG instance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -198,7 +198,7 @@ pub struct OutOfMemory {
 }
 
 /// What was seen of a moment without memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutOfMemoryKind {
     /// A tenant lost all its memory while less than 2 % was free.

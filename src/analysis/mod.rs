@@ -98,6 +98,19 @@ pub fn compute<E: Send>(
     Ok(findings)
 }
 
+/// The loads of one GPU, without its memory and without who slows whom: what a plan for many GPUs needs of each.
+pub fn loads(gpu: &GpuId, part: &Recording) -> DeviceFindings {
+    DeviceFindings {
+        gpu: gpu.clone(),
+        label: part.outline.label(&Subject::device(gpu)),
+        model: part.outline.device(gpu).and_then(|it| it.model.clone()),
+        subjects: subjects_of(part, &Question::default(), |it| it.gpu() == Some(gpu)),
+        co_activations: Vec::new(),
+        memory: Vec::new(),
+        influences: Default::default(),
+    }
+}
+
 /// What could not be seen about memory, where several share it or hide what they hold.
 fn memory_blind_spots(devices: &[DeviceFindings]) -> Vec<BlindSpot> {
     let is_asked = |it: &&MemoryFindings| {
@@ -127,7 +140,7 @@ fn on_the_only_gpu(unplaced: &[SubjectFindings]) -> BlindSpot {
 ///
 /// Not rayon's own loop: a worker that waits inside `work` would begin the next item meanwhile,
 /// and hold two parts of the recording, or a thousand on one stack.
-fn one_part_for_each_thread<T: Sync, R: Send>(
+pub fn one_part_for_each_thread<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {

@@ -3,6 +3,7 @@
 use crate::cli::audit_args::AuditArgs;
 use crate::cli::diagnose_args::DiagnoseArgs;
 use crate::cli::moment::{Moment, timestamp};
+use crate::cli::plan_args::PlanArgs;
 use crate::cli::prometheus_args::PrometheusArgs;
 use crate::cli::recommend_args::RecommendArgs;
 use crate::cli::record_args::{DoctorArgs, RecordArgs};
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Whatif(WhatIfArgs),
     /// How each GPU should be shared, why, at what cost, and the files that make it so
     Recommend(RecommendArgs),
+    /// A fleet of recordings: who shares with whom, GPUs freed, and what the fleet can then no longer do
+    Plan(PlanArgs),
     /// Check a running set-up against policy and plan, by what the node's own files say
     Audit(AuditArgs),
     /// One HTML file, and pictures, of a recording or a foreign log

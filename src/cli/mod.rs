@@ -24,6 +24,10 @@ mod one_host;
 mod output;
 mod overwrite;
 mod parts;
+mod plan;
+mod plan_args;
+mod plan_findings;
+mod plan_sources;
 mod progress;
 mod prometheus_args;
 mod recommend;
@@ -88,6 +92,7 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Diagnose(it) => diagnose::run(&it, &command),
         Command::Whatif(it) => whatif::run(&it, &command),
         Command::Recommend(it) => recommend::run(&it, &command),
+        Command::Plan(it) => plan::run(&it, &command),
         Command::Audit(it) => audit::run(&it, &command),
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),

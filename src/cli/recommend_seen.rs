@@ -3,8 +3,9 @@
 use crate::cli::args::QuestionArgs;
 use crate::cli::error::CliError;
 use crate::cli::spool::name_of;
-use crate::cli::whatif_seen::{Candidate, candidates, seen};
+use crate::cli::whatif_seen::seen;
 use crate::domain::time::TimeSpan;
+use crate::recommender::candidates::{Candidate, candidates};
 use crate::recommender::seen::SeenTenant;
 use crate::storage::StoredRecording;
 

@@ -3,13 +3,14 @@
 use crate::analysis::co_peaks::{memory_findings, memory_held};
 use crate::analysis::memory_findings::{MemoryHeld, MemoryReporting, MemoryResident};
 use crate::cli::error::CliError;
-use crate::cli::whatif_seen::{Candidate, gpu_part};
+use crate::cli::whatif_seen::gpu_part;
 use crate::cli::whatif_tenants::Found;
 use crate::colocation::memory::outlook::{MemoryOutlook, MemorySpaces};
 use crate::colocation::memory::{MeasuredPhase, MemoryDemand, MemoryRoom};
 use crate::colocation::share::Mechanism;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::recording::Recording;
+use crate::recommender::candidates::Candidate;
 use crate::recommender::memory_risk::{demand, measured};
 use crate::report::whatif::Terms;
 use crate::storage::StoredRecording;

@@ -7,7 +7,7 @@ use crate::cli::progress::during;
 use crate::cli::spool::name_of;
 use crate::cli::whatif_args::WhatIfArgs;
 use crate::cli::whatif_memory::{steady, together};
-use crate::cli::whatif_seen::{Candidate, Seen, candidates, seen};
+use crate::cli::whatif_seen::{Seen, seen};
 use crate::colocation::demand::Demand;
 use crate::colocation::memory::{MeasuredPhase, MemoryDemand};
 use crate::colocation::profiles::profiles;
@@ -15,6 +15,7 @@ use crate::domain::ident::GpuId;
 use crate::domain::outline::Outline;
 use crate::domain::spelling::distance;
 use crate::domain::time::TimeSpan;
+use crate::recommender::candidates::{Candidate, candidates};
 use crate::report::whatif::Party;
 use std::path::{Path, PathBuf};
 

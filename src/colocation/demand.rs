@@ -3,7 +3,7 @@
 use crate::colocation::draw::Draw;
 use crate::colocation::range::Range;
 use crate::colocation::share::Slice;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// How lengths vary around their mean.
@@ -18,7 +18,7 @@ pub enum Spread {
 }
 
 /// What begins a piece of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
     /// Requests arrive whether or not earlier ones are done; they wait first in, first out.
@@ -28,7 +28,7 @@ pub enum Pace {
 }
 
 /// What a delay of the GPU does to the tenant's own progress.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coupling {
     /// It waits for every piece of work: a request, a step that is not overlapped.
@@ -40,7 +40,7 @@ pub enum Coupling {
 }
 
 /// Something that a demand does not say and that had to be assumed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Assumption {
     /// Share of the SMs while active: not measured, taken as 0.65 of them (0.3 to all).
@@ -203,7 +203,7 @@ pub struct Demand {
 }
 
 /// What the driver's plain counters show on average, which published predictors go by.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DriverView {
     /// Share of time with a kernel running, 0 to 1.
     pub utilisation: f64,

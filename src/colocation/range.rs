@@ -1,12 +1,12 @@
 //! A number that is not known exactly, and three quantiles.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Upper ends so many times the lower end say nothing.
 const USELESS: f64 = 20.0;
 
 /// A number with the ends between which it is believed to lie.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     /// Best single number.
     pub expected: f64,

@@ -2,6 +2,7 @@
 //!
 //! The order in which ways come into question follows from what the tenants are for; see `docs/VERDICTS.md`.
 
+use crate::analysis::evidence::Confidence;
 use crate::recommender::apart::apart;
 use crate::recommender::confidence::{confidence, lowered};
 use crate::recommender::fitting::fitting;
@@ -25,17 +26,11 @@ pub fn decide(situation: &Situation, policy: &Policy) -> Verdict {
 /// The same where every way was played before: another policy costs next to nothing then.
 pub fn decide_played(situation: &Situation, played: &Played, policy: &Policy) -> Verdict {
     let choice = Choice::of(situation, played, policy);
-    let decisive = choice.decisive();
-    let mut lowered_by = lowered(situation, choice.picked(), decisive.as_ref().map(|it| it.kind));
-    let sure = confidence(&lowered_by);
-    let is_doubtful = choice.outcome() == Outcome::Share && sure.value() < policy.least_confidence;
-    let outcome = if is_doubtful { Outcome::NotEnoughEvidence } else { choice.outcome() };
-    let chosen = choice.picked().filter(|_| !is_doubtful).and_then(Chosen::of);
+    let proposed = choice.proposal(situation, policy);
+    let Proposal { outcome, chosen, decisive, confidence: sure, mut lowered_by } = proposed;
     lowered_by.sort_by(|one, other| one.factor.total_cmp(&other.factor));
-    let doubt = choice
-        .picked()
-        .filter(|_| is_doubtful)
-        .map(|it| doubt(it.mechanism, sure.value(), policy, lowered_by.first()));
+    let is_doubtful = choice.is_doubtful(sure, policy);
+    let doubt = decisive.clone().filter(|_| is_doubtful);
     let plan = choice.picked().filter(|_| !is_doubtful).and_then(|it| it.plan.as_ref());
     let is_shared = outcome == Outcome::Share;
     let solos = if is_shared { Vec::new() } else { played.solos() };
@@ -45,7 +40,7 @@ pub fn decide_played(situation: &Situation, played: &Played, policy: &Policy) ->
         gpu: situation.gpu.clone(),
         label: situation.label.clone(),
         outcome,
-        decisive: doubt.clone().or(decisive),
+        decisive,
         current: situation.now.clone(),
         disruption: plan.map(|it| mechanism(it.mechanism).disruption(situation, it)),
         freed: plan.map(|it| freed(situation, it, policy)),
@@ -62,6 +57,26 @@ pub fn decide_played(situation: &Situation, played: &Played, policy: &Policy) ->
         lowered_by,
         unseen: situation.unseen.clone(),
     }
+}
+
+/// What a verdict proposes, without what it takes to get there, what was rejected, and what could change it.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// What is proposed; `None` where there is not enough evidence.
+    pub chosen: Option<Chosen>,
+    /// The reason that decided; `None` without tenants.
+    pub decisive: Option<Reason>,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What lowered the confidence.
+    pub lowered_by: Vec<Lowered>,
+}
+
+/// What [`decide_played`] would propose, for many devices at once.
+pub fn proposal(situation: &Situation, played: &Played, policy: &Policy) -> Proposal {
+    Choice::of(situation, played, policy).proposal(situation, policy)
 }
 
 /// Every way weighed, in the order in which they come into question.
@@ -81,6 +96,31 @@ impl Choice {
         assessments.sort_by_key(place);
         let picked = pick(&assessments);
         Self { assessments, picked, is_empty: situation.tenants.is_empty() }
+    }
+
+    /// Whether it would share without being sure enough for the policy.
+    fn is_doubtful(&self, sure: Confidence, policy: &Policy) -> bool {
+        self.outcome() == Outcome::Share && sure.value() < policy.least_confidence
+    }
+
+    /// What comes of it under a policy: a proposal that is not sure enough is none.
+    fn proposal(&self, situation: &Situation, policy: &Policy) -> Proposal {
+        let decisive = self.decisive();
+        let lowered_by = lowered(situation, self.picked(), decisive.as_ref().map(|it| it.kind));
+        let sure = confidence(&lowered_by);
+        let is_doubtful = self.is_doubtful(sure, policy);
+        let most = lowered_by.iter().min_by(|one, other| one.factor.total_cmp(&other.factor));
+        let doubt = self
+            .picked()
+            .filter(|_| is_doubtful)
+            .map(|it| doubt(it.mechanism, sure.value(), policy, most));
+        Proposal {
+            outcome: if is_doubtful { Outcome::NotEnoughEvidence } else { self.outcome() },
+            chosen: self.picked().filter(|_| !is_doubtful).and_then(Chosen::of),
+            decisive: doubt.or(decisive),
+            confidence: sure,
+            lowered_by,
+        }
     }
 
     /// What is proposed; `None` where something has to be measured first.

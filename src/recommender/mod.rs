@@ -4,6 +4,7 @@
 
 mod apart;
 pub mod audit;
+pub mod candidates;
 mod confidence;
 pub mod configuration;
 pub mod decide;

@@ -40,13 +40,14 @@ pub(crate) struct SliceOutcome {
 
 /// What one tenant comes to by itself: alone, and in every instance of the board; the same in any company.
 #[derive(Debug, Clone)]
-pub(crate) struct Solo {
+pub struct Solo {
     alone: Option<TenantPrediction>,
     slices: Vec<Option<SliceOutcome>>,
 }
 
 impl Solo {
-    pub(crate) fn of(situation: &Situation, tenant: &Tenant) -> Self {
+    /// A tenant alone and in every plain profile of the situation's device.
+    pub fn of(situation: &Situation, tenant: &Tenant) -> Self {
         let alone = |demand: Option<&Demand>| {
             let found = predict(&[Seat::of(demand?)], Mechanism::Exclusive, &situation.options);
             found.tenants.into_iter().next()
@@ -64,6 +65,18 @@ impl Played {
         let mut played = Self::apart(&solos);
         played.time_slicing = together(situation, Mechanism::time_slicing());
         played.mps = together(situation, Mechanism::mps());
+        played
+    }
+
+    /// Plays tenants together whose solos were played before, in the order of the situation.
+    ///
+    /// `is_shared` says whether time slicing and MPS are to be played at all: where trust rules them out, nobody needs to know.
+    pub fn of_solos(situation: &Situation, solos: &[&Solo], is_shared: bool) -> Self {
+        let mut played = Self::apart(solos);
+        if is_shared {
+            played.time_slicing = together(situation, Mechanism::time_slicing());
+            played.mps = together(situation, Mechanism::mps());
+        }
         played
     }
 
@@ -145,7 +158,9 @@ fn slices(situation: &Situation, demand: Option<&Demand>) -> Vec<Option<SliceOut
         .iter()
         .map(|(demand, slice)| vec![Seat { slice: Some(*slice), ..Seat::of(demand) }])
         .collect();
-    let budget = Budget { events: SLICE_EVENTS, ..situation.options.budget };
+    // One tenant alone is steadier than several: four times what a decision may cost is enough.
+    let events = SLICE_EVENTS.min(situation.options.budget.events.saturating_mul(4));
+    let budget = Budget { events, ..situation.options.budget };
     let options = Options { power: None, budget, ..situation.options };
     let predictions = predict_all(&line_ups, Mechanism::Mig, &options);
     let mut found = vec![None; board.profiles.len()];

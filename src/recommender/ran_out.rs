@@ -7,13 +7,13 @@ use crate::analysis::memory_findings::{
 use crate::domain::ident::Subject;
 use crate::domain::time::Timestamp;
 use crate::recommender::situation::MIB;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Confidence from which an event counts as one; below it somebody has to look.
 const SURE: f64 = 0.5;
 
 /// A moment at which memory ran out, or seems to have.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RanOut {
     /// The last instant before it, as far as the sampling shows.
     #[serde(rename = "at_us")]
@@ -37,7 +37,7 @@ pub struct RanOut {
 }
 
 /// The one tenant that had grown before memory ran out.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Taker {
     /// Its name.
     pub tenant: String,

@@ -6,10 +6,10 @@ use crate::domain::units::Seconds;
 use crate::recommender::policy::Policy;
 use crate::recommender::reason::percent;
 use crate::recommender::suitability::{SharingWord, Suitability};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The shape of a tenant's load, as far as it decides how it may be shared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadShape {
     /// The word on it.
     pub word: SharingWord,

@@ -10,7 +10,7 @@ use crate::recommender::policy::Policy;
 use crate::recommender::ran_out::RanOut;
 use crate::recommender::shape::LoadShape;
 use crate::recommender::tenant_policy::{Class, TenantPolicy};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Bytes of a MiB.
 pub(crate) const MIB: f64 = 1_048_576.0;
@@ -78,7 +78,7 @@ impl MigAbility {
 }
 
 /// How a device is shared now.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Current {
     /// Whether MIG mode is on; `None` where that was not recorded.
     pub is_mig: Option<bool>,
@@ -93,7 +93,7 @@ pub struct Current {
 }
 
 /// A MIG instance that stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandingInstance {
     /// Its profile, as the driver names it.
     pub profile: String,

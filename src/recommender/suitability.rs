@@ -9,10 +9,10 @@ use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::units::Seconds;
 use crate::recommender::policy::Policy;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Whether a load suits sharing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SharingWord {
     /// A neighbour will hardly notice it.

@@ -1,7 +1,9 @@
 //! What is drawn in a picture: data only, no colours and no pixels.
 
+mod fleet;
 mod slowdowns;
 
+pub use fleet::{GpuBar, GpuBarsFigure, Tile, TileKind, TilePanel, TilesFigure};
 pub use slowdowns::{SlowdownGroup, SlowdownRow, SlowdownsFigure, Whisker};
 
 use crate::analysis::findings::{Duty, LengthBin, ScaleValue, TimelineBin};
@@ -42,6 +44,10 @@ pub enum Figure {
     Suspects(SuspectsFigure),
     /// Slowdowns of tenants under each way to share.
     Slowdowns(SlowdownsFigure),
+    /// The GPUs of a fleet.
+    Tiles(TilesFigure),
+    /// Numbers of GPUs.
+    GpuBars(GpuBarsFigure),
 }
 
 /// Empty room around a picture that stands alone, in pixels.
@@ -67,6 +73,8 @@ impl Figure {
             Self::Matrix(it) => (960, it.height()),
             Self::Suspects(it) => (960, 250 + 74 * it.lanes.len() as u32),
             Self::Slowdowns(it) => (960, it.height()),
+            Self::Tiles(it) => (960, it.height()),
+            Self::GpuBars(it) => (960, it.height()),
         }
     }
 

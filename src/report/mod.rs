@@ -7,6 +7,7 @@ pub mod block;
 mod cells;
 pub mod diagnosis;
 pub mod figure;
+pub mod fleet;
 mod influences;
 pub mod plot;
 pub mod recommend;

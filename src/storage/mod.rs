@@ -3,6 +3,7 @@
 //! Floor 2, and the only user of polars. `docs/RECORDING.md` describes the form.
 
 pub mod error;
+pub mod findings;
 mod frame;
 mod journal;
 mod live;

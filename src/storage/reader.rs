@@ -7,6 +7,7 @@ use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::storage::error::StorageError;
+use crate::storage::findings::key_of;
 use crate::storage::frame;
 use crate::storage::journal;
 use crate::storage::rows::Rows;
@@ -127,6 +128,12 @@ impl StoredRecording {
         }
     }
 
+    /// Whether a folder holds a recording, finished or under way; nothing in it is read.
+    pub fn is_one(path: &Path) -> bool {
+        let has_segments = segment_files(path).is_ok_and(|it| !it.is_empty());
+        has_segments || journal_files(path).is_ok_and(|it| !it.is_empty())
+    }
+
     /// What the whole recording holds.
     pub fn outline(&self) -> &Outline {
         &self.outline
@@ -135,6 +142,25 @@ impl StoredRecording {
     /// Where the recording lies.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What tells this recording from any other, and from itself once it has changed: names, sizes and footers of its segments.
+    ///
+    /// `None` while it is under way: what stands in a journal changes by the second.
+    pub fn fingerprint(&self) -> Option<String> {
+        if !self.journals.is_empty() {
+            return None;
+        }
+        let mut parts: Vec<String> = Vec::new();
+        for it in &self.segments {
+            let name = it.path.file_name().map(|it| it.to_string_lossy().into_owned());
+            let bytes = std::fs::metadata(&it.path).map_or(0, |it| it.len());
+            let footer = it.metadata.key_value_metadata().clone().unwrap_or_default();
+            let footer = footer.into_iter().find(|it| it.key == FOOTER_KEY).and_then(|it| it.value);
+            parts.extend([name.unwrap_or_default(), bytes.to_string(), footer.unwrap_or_default()]);
+        }
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        Some(key_of(&parts))
     }
 
     /// Every metric that has a column in some segment.

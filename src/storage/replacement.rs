@@ -1,6 +1,7 @@
 //! A recording that takes the place of an old one only once it is whole.
 
 use crate::storage::error::StorageError;
+use crate::storage::findings::is_kept;
 use crate::storage::journal;
 use crate::storage::lock::{LOCK, Lock};
 use std::path::{Path, PathBuf};
@@ -88,13 +89,13 @@ fn remove(folder: &Path) -> Result<(), StorageError> {
     std::fs::remove_dir(folder).map_err(io(folder, "removing the folder"))
 }
 
-/// The segments in a folder that holds nothing else.
+/// The segments in a folder that holds nothing else, with a table of findings if there is one.
 pub(crate) fn segments_only(folder: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let is_segment = |it: &Path| {
         let name = it.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
         let is_whole = name.starts_with("segment-")
             && (name.ends_with(".parquet") || name.ends_with(".parquet.tmp"));
-        is_whole || name == LOCK || journal::number_of(it).is_some()
+        is_whole || name == LOCK || journal::number_of(it).is_some() || is_kept(it)
     };
     let mut segments = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(io(folder, "listing"))? {

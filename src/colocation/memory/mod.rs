@@ -10,7 +10,7 @@ mod words;
 pub use forecast::{forecast, phase_peaks, slices};
 
 use crate::stats::staircase::Staircase;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How much memory one tenant needs over time, and what is known of its growth.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +92,7 @@ pub struct MeasuredPhase {
 }
 
 /// How the rhythms of tenants lie to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phases {
     /// Nothing ties them together: every phase is equally likely.

@@ -104,7 +104,7 @@ pub(super) fn unseen(tenants: &[Tenant]) -> Option<Reason> {
 }
 
 /// Samples too far apart for a peak to be believed; `None` where it can be, or where a limit is configured.
-pub(super) fn peak_in_doubt(tenant: &Tenant) -> Option<Reason> {
+pub fn peak_in_doubt(tenant: &Tenant) -> Option<Reason> {
     let demand = tenant.memory.as_ref().filter(|_| tenant.policy.memory_limit_mib.is_none())?;
     let all = std::slice::from_ref(demand);
     let room =

@@ -24,6 +24,22 @@ use crate::recommender::played::{SliceOutcome, under_one_cap};
 use crate::recommender::reason::{Measurement, MeasurementKind, Reason, ReasonKind, Weight, gib};
 use crate::recommender::situation::{MigAbility, Situation, Tenant, Trust};
 
+/// The plain profiles that each tenant accepts for sure, with the slices that each takes and the extra time in it; cheapest first.
+///
+/// - Shape: `[tenant][profile]`; the cost is comparable between profiles of one board. Empty where the device has no MIG.
+pub fn accepted(case: &Case<'_>) -> Vec<Vec<(usize, f64)>> {
+    let Some(board) = case.situation.device.mig.board() else {
+        return vec![Vec::new(); case.situation.tenants.len()];
+    };
+    let sure = |wants: Vec<Want>| -> Vec<(usize, f64)> {
+        let sure = wants.iter().filter(|it| it.worth() == Worth::Sure);
+        let mut sure: Vec<(usize, f64)> = sure.map(|it| (it.profile, it.cost(board))).collect();
+        sure.sort_by(|one, other| one.1.total_cmp(&other.1).then(one.0.cmp(&other.0)));
+        sure
+    };
+    wants(case, board).into_iter().map(sure).collect()
+}
+
 /// Hardware partitions: SMs, L2 and memory of their own, in fixed sizes.
 pub(super) struct Mig;
 

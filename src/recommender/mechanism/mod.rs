@@ -12,6 +12,8 @@ mod plan;
 mod time_slicing;
 
 pub use capacity::Capacity;
+pub use memory::peak_in_doubt;
+pub use mig::accepted;
 pub use plan::{
     Assessment, Assigned, Cost, Disruption, DisruptionLevel, Plan, Predicted, Standing,
 };

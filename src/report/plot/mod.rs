@@ -4,6 +4,7 @@ mod burst_histogram;
 mod canvas;
 mod demand_cv;
 mod duty_bars;
+mod gpu_bars;
 mod matrix;
 mod memory_bars;
 mod memory_stack;
@@ -11,6 +12,7 @@ mod pixels;
 mod scale;
 mod suspects;
 pub mod theme;
+mod tiles;
 mod timeline;
 mod vectors;
 mod whatif;
@@ -150,6 +152,8 @@ fn draw<B: DrawingBackend>(
         Figure::Matrix(it) => matrix::draw(&mut canvas, it, size),
         Figure::Suspects(it) => suspects::draw(&mut canvas, it, size),
         Figure::Slowdowns(it) => whatif::draw(&mut canvas, it, size),
+        Figure::Tiles(it) => tiles::draw(&mut canvas, it, size),
+        Figure::GpuBars(it) => gpu_bars::draw(&mut canvas, it, size),
     }?;
     Ok(canvas.into_shortened())
 }

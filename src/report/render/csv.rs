@@ -1,9 +1,11 @@
 //! Results as CSV: one line for each subject and part of the time, or for each pair of tenants.
 
 mod audit;
+mod fleet;
 mod whatif;
 
 pub use audit::audit;
+pub use fleet::fleet;
 pub use whatif::whatif;
 
 use crate::analysis::findings::{BurstProfile, Findings, ScopeFindings, SubjectFindings};

@@ -2,12 +2,14 @@
 
 pub(in crate::report::render) mod audit;
 mod diagnosis;
+mod fleet;
 pub(in crate::report::render) mod influences;
 mod recommend;
 pub(in crate::report::render) mod whatif;
 
 pub use audit::audit;
 pub use diagnosis::{diagnosis, experiment};
+pub use fleet::fleet;
 pub use recommend::recommendation;
 pub use whatif::whatif;
 

@@ -7,6 +7,7 @@ use crate::report::figure::{
     Axis, CvCurve, DutyBar, Figure, HistogramPanel, MemoryBar, MemoryStackFigure, RowSeries,
     TimelineFigure,
 };
+use crate::report::render::text::fleet;
 use crate::report::render::text::slowdowns::slowdowns;
 use crate::report::render::text::style::{Pen, Style};
 use crate::report::render::text::suspects;
@@ -34,6 +35,8 @@ pub(super) fn figure(pen: &mut Pen, figure: &Figure) {
         Figure::Matrix(it) => suspects::matrix(pen, it),
         Figure::Suspects(it) => suspects::suspects(pen, it),
         Figure::Slowdowns(it) => slowdowns(pen, it),
+        Figure::Tiles(it) => fleet::tiles(pen, it),
+        Figure::GpuBars(it) => fleet::bars(pen, it),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A report as plain text for a terminal: verdict first, never wider than asked for.
 
 mod figures;
+mod fleet;
 mod slowdowns;
 mod style;
 mod suspects;

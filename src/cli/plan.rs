@@ -1,0 +1,188 @@
+//! `cotenant plan`: a fleet of recordings becomes a plan of who shares with whom, and of what that costs in freedom.
+
+use crate::cli::diagnose_forms::deliver;
+use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
+use crate::cli::node_files::policy;
+use crate::cli::output;
+use crate::cli::overwrite::Protected;
+use crate::cli::plan_args::{PlanAlarm, PlanArgs, PlanForm};
+use crate::cli::plan_findings::{Keeping, findings};
+use crate::cli::plan_sources::{RecordingSource, sources};
+use crate::cli::progress::during;
+use crate::cli::report::pictures;
+use crate::cli::results::title_of;
+use crate::colocation::whatif::Options;
+use crate::fleet::findings::DeviceFinding;
+use crate::fleet::hardware::{Hardware, HardwareError};
+use crate::fleet::merge::merged;
+use crate::fleet::plan::{FleetPlan, PlanQuestion, plan};
+use crate::recommender::situation::Limits;
+use crate::recommender::tenant_policy::TenantPolicies;
+use crate::report::fleet::{FleetInput, report};
+use crate::report::render::{csv, html, json, text};
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
+    let form = form(arguments);
+    check_places(arguments)?;
+    let (policy, said) = policy(arguments.policy.as_deref())?;
+    let hardware = read(arguments.hardware.as_deref(), Hardware::from_toml)?;
+    let prices = read(arguments.prices.as_deref(), Hardware::prices_from_toml)?;
+    let sources = sources(&arguments.recordings, arguments.one_host)?;
+    let how = Keeping {
+        foreign: &arguments.foreign,
+        policy: &policy,
+        is_kept: !arguments.no_keep,
+        is_several: sources.len() > 1,
+    };
+    let devices = during("reading", || all_findings(&sources, &how))?;
+    if devices.is_empty() {
+        return Err(CliError::not_enough_data(
+            "the recordings hold no GPU",
+            "record again, or name other recordings",
+        ));
+    }
+    warn_unused(&said, &devices);
+    let found = during("planning", || {
+        plan(&PlanQuestion {
+            devices: &devices,
+            said: &said,
+            policy: &policy,
+            hardware: hardware.as_ref(),
+            prices: prices.as_ref(),
+            limits: Limits {
+                mps_clients: arguments.mps_clients,
+                has_device_plugin: !arguments.no_device_plugin,
+            },
+            options: Options::default(),
+        })
+    });
+    let notes = notes(&sources, arguments);
+    let result = FleetInput {
+        title: &title_of(&arguments.recordings),
+        plan: &found,
+        notes: &notes,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        command,
+    };
+    deliver(&bytes(&result, form)?, arguments.out.as_deref())?;
+    if let Some(folder) = &arguments.png {
+        let count = pictures(&report(&result), folder)?;
+        output::info(&format!("wrote {count} figures into {}", folder.display()));
+    }
+    Ok(exit_code(&found, arguments.fail_on))
+}
+
+/// The form: the one that was named, or that of the file's ending, or text.
+fn form(arguments: &PlanArgs) -> PlanForm {
+    let ending = arguments.out.as_deref().and_then(Path::extension).and_then(|it| it.to_str());
+    let of_file = match ending.map(str::to_ascii_lowercase).as_deref() {
+        Some("json") => PlanForm::Json,
+        Some("csv") => PlanForm::Csv,
+        Some("html" | "htm") => PlanForm::Html,
+        _ => PlanForm::Table,
+    };
+    arguments.output.unwrap_or(of_file)
+}
+
+fn check_places(arguments: &PlanArgs) -> Result<(), CliError> {
+    let mut protected = Protected::inputs(&arguments.recordings, &arguments.foreign);
+    let files = [&arguments.policy, &arguments.hardware, &arguments.prices];
+    protected.add(files.into_iter().flatten().map(PathBuf::as_path));
+    arguments.out.iter().try_for_each(|it| protected.check_file(it))?;
+    arguments.png.iter().try_for_each(|it| protected.check_pictures(it))
+}
+
+fn read(
+    path: Option<&Path>,
+    understand: fn(&str) -> Result<Hardware, HardwareError>,
+) -> Result<Option<Hardware>, CliError> {
+    let Some(path) = path else { return Ok(None) };
+    let text = std::fs::read_to_string(path).map_err(|it| {
+        CliError::usage(
+            format!("{}: cannot be read: {it}", path.display()),
+            "give a text file (TOML) of GPUs; docs/PLAN.md shows one",
+        )
+    })?;
+    let found = understand(&text)
+        .map_err(|it| CliError::usage(format!("{}: {it}", path.display()), it.remedy()))?;
+    Ok(Some(found))
+}
+
+/// Findings of all recordings, every GPU once.
+fn all_findings(
+    sources: &[RecordingSource],
+    how: &Keeping<'_>,
+) -> Result<Vec<DeviceFinding>, CliError> {
+    let mut all = Vec::new();
+    let mut kept = 0;
+    for source in sources {
+        let (found, was_kept) = findings(source, how)?;
+        kept += usize::from(was_kept);
+        all.extend(found);
+    }
+    if kept > 0 {
+        output::info(&format!("findings of {kept} of {} recordings were kept", sources.len()));
+    }
+    Ok(merged(all))
+}
+
+/// Says which entries of the policy fit nobody: a name that was misspelt protects nobody.
+fn warn_unused(said: &TenantPolicies, devices: &[DeviceFinding]) {
+    let names: Vec<&str> =
+        devices.iter().flat_map(|it| &it.tenants).map(|it| it.name.as_str()).collect();
+    for pattern in said.unused(&names) {
+        output::warning(&format!("the policy's tenant `{pattern}` is nobody in these recordings"));
+    }
+}
+
+fn notes(sources: &[RecordingSource], arguments: &PlanArgs) -> Vec<String> {
+    let foreign = sources.iter().filter(|it| !it.is_recording).count();
+    let mut notes = vec![format!(
+        "{} read",
+        match sources.len() {
+            1 => "one recording was".to_owned(),
+            several => format!("{several} recordings were"),
+        }
+    )];
+    if foreign > 1 {
+        notes.push(format!("{foreign} of them are foreign logs, each taken as a host of its own; `--one-host` joins them"));
+    }
+    if arguments.policy.is_none() {
+        notes.push("no policy was given: trust, classes and targets of tenants are not stated, so that strangers are kept apart".to_owned());
+    }
+    notes
+}
+
+fn bytes(result: &FleetInput<'_>, form: PlanForm) -> Result<Vec<u8>, CliError> {
+    match form {
+        PlanForm::Json => json::fleet(result)
+            .map(String::into_bytes)
+            .map_err(|it| CliError::failed("cannot write the result as JSON", &it)),
+        PlanForm::Csv => csv::fleet(result.plan)
+            .map(String::into_bytes)
+            .map_err(|it| CliError::failed("cannot write the result as CSV", &it)),
+        PlanForm::Html => Ok(html::page(&report(result)).into_bytes()),
+        PlanForm::Table => {
+            let report = report(result);
+            Ok(text::text(&report, output::width(), output::has_colour()).into_bytes())
+        }
+    }
+}
+
+/// 4 when what was asked about came up; 3 when nobody could be judged.
+fn exit_code(plan: &FleetPlan, fail_on: Option<PlanAlarm>) -> u8 {
+    let is_alarm = match fail_on {
+        None => false,
+        Some(PlanAlarm::RefusedNow) => !plan.refused_now.is_empty(),
+        Some(PlanAlarm::Unplaced) => !plan.unplaced.is_empty(),
+    };
+    let summary = &plan.summary;
+    match is_alarm {
+        true => FINDINGS,
+        false if summary.tenants == 0 || summary.tenants_not_judged == summary.tenants => {
+            NOT_ENOUGH_DATA
+        }
+        false => 0,
+    }
+}

@@ -1,0 +1,155 @@
+//! Findings of every GPU of every recording: kept ones where nothing changed, computed ones otherwise, no more GPUs in memory than threads.
+
+use crate::analysis::one_part_for_each_thread;
+use crate::cli::args::ForeignArgs;
+use crate::cli::error::CliError;
+use crate::cli::input::open;
+use crate::cli::output;
+use crate::cli::plan_sources::RecordingSource;
+use crate::domain::ident::{GpuId, Subject};
+use crate::fleet::findings::{DeviceFinding, FINDINGS_VERSION};
+use crate::fleet::observe::observe;
+use crate::fleet::unplaced::{on_its_own, told};
+use crate::recommender::policy::Policy;
+use crate::storage::error::StorageError;
+use crate::storage::findings::{KeptColumn, KeptTable, keep, kept, key_of};
+use crate::storage::{Selection, StoredRecording};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Column that holds a finding as a whole, as JSON.
+const DETAIL: &str = "finding";
+
+/// How findings are come by.
+pub(crate) struct Keeping<'a> {
+    pub(crate) foreign: &'a ForeignArgs,
+    pub(crate) policy: &'a Policy,
+    /// Whether tables beside recordings are read and written.
+    pub(crate) is_kept: bool,
+    /// Whether several recordings are read, so that GPUs need the name of theirs.
+    pub(crate) is_several: bool,
+}
+
+/// Findings of one recording, and whether they had been kept.
+pub(crate) fn findings(
+    source: &RecordingSource,
+    how: &Keeping<'_>,
+) -> Result<(Vec<DeviceFinding>, bool), CliError> {
+    let input = open(&source.paths, how.foreign)?;
+    let recording = &input.recording;
+    let place = source.paths.first().filter(|it| source.is_recording && it.is_dir());
+    let key = place.filter(|_| how.is_kept).and_then(|_| key(recording, source, how));
+    let found = place.zip(key.as_ref()).and_then(|(place, key)| read(place, key));
+    let was_kept = found.is_some();
+    let mut devices = match found {
+        Some(it) => it,
+        None => computed(recording, source, how)?,
+    };
+    if let (Some(place), Some(key), false) = (place, &key, was_kept) {
+        write(place, key, &devices);
+    }
+    for it in &mut devices {
+        if it.host.is_none() {
+            it.host = source.host.clone().or_else(|| how.is_several.then(|| source.name()));
+        }
+    }
+    Ok((devices, was_kept))
+}
+
+/// What the findings depend on; `None` for a recording under way.
+fn key(recording: &StoredRecording, source: &RecordingSource, how: &Keeping<'_>) -> Option<String> {
+    let policy = serde_json::to_string(how.policy).ok()?;
+    let fingerprint = recording.fingerprint()?;
+    let version = FINDINGS_VERSION.to_string();
+    Some(key_of(&[&fingerprint, env!("CARGO_PKG_VERSION"), &version, &policy, &source.name()]))
+}
+
+fn computed(
+    recording: &StoredRecording,
+    source: &RecordingSource,
+    how: &Keeping<'_>,
+) -> Result<Vec<DeviceFinding>, CliError> {
+    let outline = recording.outline();
+    let gpus: BTreeSet<GpuId> = outline.subjects.iter().filter_map(Subject::gpu).cloned().collect();
+    let is_only = gpus.len() == 1;
+    let name = source.name();
+    let gpus: Vec<GpuId> = gpus.into_iter().collect();
+    let found: Result<Vec<DeviceFinding>, StorageError> = one_part_for_each_thread(&gpus, |gpu| {
+        // A tenant that does not say where it runs can only run on the only GPU there is.
+        let is_here = |it: &&Subject| it.gpu() == Some(gpu) || (is_only && it.gpu().is_none());
+        let subjects = outline.subjects.iter().filter(is_here).cloned().collect();
+        let part =
+            recording.load(&Selection { subjects: Some(subjects), ..Selection::default() })?;
+        Ok(observe(part, gpu, &name, how.policy))
+    })
+    .into_iter()
+    .collect();
+    let mut found = found?;
+    if gpus.is_empty() {
+        found = unplaced(recording, &name, how)?;
+    }
+    // As they would be read, so that a second run gives the same bytes.
+    let again = |it: &DeviceFinding| -> Option<DeviceFinding> {
+        serde_json::from_str(&serde_json::to_string(it).ok()?).ok()
+    };
+    Ok(found.iter().map(|it| again(it).unwrap_or_else(|| it.clone())).collect())
+}
+
+/// Tenants of a recording that names no GPU, each with one to itself.
+fn unplaced(
+    recording: &StoredRecording,
+    name: &str,
+    how: &Keeping<'_>,
+) -> Result<Vec<DeviceFinding>, CliError> {
+    let is_tenant = |it: &&Subject| matches!(it, Subject::Tenant { gpu: None, .. });
+    let all: Vec<Subject> =
+        recording.outline().subjects.iter().filter(is_tenant).cloned().collect();
+    let found: Result<Vec<DeviceFinding>, StorageError> = one_part_for_each_thread(&all, |it| {
+        let part = recording
+            .load(&Selection { subjects: Some(vec![it.clone()]), ..Selection::default() })?;
+        let Subject::Tenant { tenant, .. } = it else { return Ok(None) };
+        let (part, gpu) = on_its_own(&part, tenant);
+        Ok(Some(told(observe(part, &gpu, name, how.policy))))
+    })
+    .into_iter()
+    .filter_map(Result::transpose)
+    .collect();
+    Ok(found?)
+}
+
+fn kind() -> String {
+    format!("device findings {FINDINGS_VERSION}")
+}
+
+fn read(place: &Path, key: &str) -> Option<Vec<DeviceFinding>> {
+    let table = kept(place, key, &kind())?;
+    table.text(DETAIL).iter().map(|it| serde_json::from_str(it.as_deref()?).ok()).collect()
+}
+
+/// Keeps findings beside their recording; a folder that cannot be written is no reason to fail.
+fn write(place: &Path, key: &str, devices: &[DeviceFinding]) {
+    let text = |of: &dyn Fn(&DeviceFinding) -> Option<String>| {
+        KeptColumn::Text(devices.iter().map(of).collect())
+    };
+    let number = |of: &dyn Fn(&DeviceFinding) -> Option<f64>| {
+        KeptColumn::Number(devices.iter().map(of).collect())
+    };
+    let columns: [(&str, KeptColumn); 12] = [
+        ("host", text(&|it| it.host.clone())),
+        ("gpu", text(&|it| Some(it.gpu.clone()))),
+        ("index", number(&|it| it.index.map(f64::from))),
+        ("model", text(&|it| it.model.clone())),
+        ("total_mib", number(&|it| it.total_mib)),
+        ("from_us", number(&|it| Some(it.from_us as f64))),
+        ("until_us", number(&|it| Some(it.until_us as f64))),
+        ("seen_s", number(&|it| Some(it.seen_s))),
+        ("interval_s", number(&|it| it.interval_s)),
+        ("busy_mean_ratio", number(&|it| it.busy_mean_ratio)),
+        ("tenants", number(&|it| Some(it.tenants.len() as f64))),
+        (DETAIL, text(&|it| serde_json::to_string(it).ok())),
+    ];
+    let columns = columns.into_iter().map(|it| (it.0.to_owned(), it.1)).collect();
+    if let Err(error) = keep(place, key, &KeptTable { kind: kind(), columns }) {
+        output::info(&format!("findings are not kept: {error}"));
+    }
+}

@@ -1,0 +1,222 @@
+//! The first screen: the answer, GPUs now and then, money, risk and confidence, and the fleet as tiles.
+
+use crate::fleet::plan::{DeviceState, FleetCost, FleetPlan, PlannedDevice, PoolSummary};
+use crate::recommender::mechanism::MechanismId;
+use crate::report::block::{Block, Cell, Mark, Table};
+use crate::report::cells::{missing, numbers, percent_or, words};
+use crate::report::figure::{Figure, Tile, TileKind, TilePanel, TilesFigure};
+use crate::report::fleet::statement;
+use crate::report::wording::{capitalised, chance, count, list, name, percent, sentence, stopped};
+
+/// GPUs that are shared against the rules and named at most.
+const MOST_REFUSED: usize = 8;
+
+pub(super) fn blocks(plan: &FleetPlan) -> Vec<Block> {
+    let mut blocks = vec![Block::Lead(stopped(&capitalised(&sentence(&plan.summary.sentence))))];
+    if plan.summary.tenants == 0 {
+        return blocks;
+    }
+    blocks.push(Block::Figure {
+        id: "fleet".to_owned(),
+        caption: "Every GPU now, and with the plan".to_owned(),
+        key: "One tile for each GPU, with its number of tenants where there are several."
+            .to_owned(),
+        alt: plan.summary.sentence.clone(),
+        figure: Figure::Tiles(tiles(plan)),
+    });
+    blocks.push(before_and_after(plan));
+    blocks.extend(pools(plan));
+    blocks.extend(mind(plan));
+    blocks
+}
+
+fn pair(key: &str, now: Cell, then: Cell) -> Vec<Cell> {
+    vec![Cell::Text(key.to_owned()), now, then]
+}
+
+fn number(value: usize) -> Cell {
+    Cell::Number { value: value as f64, unit: "", decimals: 0 }
+}
+
+fn before_and_after(plan: &FleetPlan) -> Block {
+    let it = &plan.summary;
+    let alone = || missing("nobody shares a GPU, or it was not predicted");
+    let mut rows = vec![
+        pair("GPUs in use", number(it.gpus_used_now), number(it.gpus_used_then)),
+        pair(
+            "At least needed under these rules",
+            Cell::Text(String::new()),
+            number(it.gpus_at_least),
+        ),
+        pair(
+            "Mean activity of GPUs in use",
+            percent_or(it.busy_now_ratio, "it was not recorded"),
+            percent_or(it.busy_then_ratio, "it was not recorded"),
+        ),
+        pair("Tenants that share a GPU", sharing_now(plan), number(it.tenants_sharing)),
+        pair("Tenants that move", Cell::Text(String::new()), number(it.tenants_moved)),
+        pair(
+            "Tenants that fall with one fault, at most",
+            Cell::Text(String::new()),
+            number(it.largest_fault_domain),
+        ),
+        pair(
+            "Worst p99 over that alone, upper end",
+            Cell::Text(String::new()),
+            it.worst_p99_factor.map_or_else(alone, |it| Cell::Quantity(format!("{it:.2}"))),
+        ),
+        pair(
+            "Chance that any shared GPU runs out of memory in a day",
+            Cell::Text(String::new()),
+            it.out_of_memory_day_ratio.map_or_else(alone, |it| Cell::Quantity(chance(it))),
+        ),
+        pair(
+            "Confidence in the shared GPUs",
+            Cell::Text(String::new()),
+            it.confidence.map_or_else(alone, Cell::Confidence),
+        ),
+    ];
+    if let Some(cost) = &it.cost {
+        rows.extend(money(cost));
+    }
+    Block::Table(Table {
+        caption: "Now, and with the plan".to_owned(),
+        columns: vec![words(""), numbers("Now"), numbers("Plan")],
+        rows,
+    })
+}
+
+fn sharing_now(plan: &FleetPlan) -> Cell {
+    if plan.is_for_stated_hardware {
+        return Cell::Text(String::new());
+    }
+    let now = plan.devices.iter().map(|it| it.tenants_now).filter(|it| *it > 1).sum();
+    number(now)
+}
+
+fn money(cost: &FleetCost) -> [Vec<Cell>; 2] {
+    let amount =
+        |it: f64| Cell::Quantity(format!("{it:.2} {}", name(&cost.currency)).trim().to_owned());
+    [
+        pair("Price per hour", amount(cost.now_per_hour), amount(cost.then_per_hour)),
+        pair("Saved in 30 days", Cell::Text(String::new()), amount(cost.saved_per_30_days)),
+    ]
+}
+
+/// Kind by kind, where there are several.
+fn pools(plan: &FleetPlan) -> Option<Block> {
+    if plan.pools.len() < 2 {
+        return None;
+    }
+    let row = |it: &PoolSummary| {
+        let by = &it.shared_by;
+        let ways = [(by.mig, "MIG"), (by.mps, "MPS"), (by.time_slicing, "in turns")];
+        let ways: Vec<String> =
+            ways.iter().filter(|it| it.0 > 0).map(|it| format!("{} {}", it.0, it.1)).collect();
+        vec![
+            Cell::Name(name(&it.pool)),
+            number(it.gpus),
+            it.gpus_used_now.map_or_else(|| missing("the hardware is stated, not there"), number),
+            number(it.gpus_used_then),
+            number(it.gpus_at_least),
+            Cell::Text(if ways.is_empty() { "none".to_owned() } else { ways.join(", ") }),
+        ]
+    };
+    Some(Block::Table(Table {
+        caption: "Each kind of GPU".to_owned(),
+        columns: vec![
+            words("Kind"),
+            numbers("There"),
+            numbers("Used now"),
+            numbers("Plan"),
+            numbers("At least"),
+            words("Shared"),
+        ],
+        rows: plan.pools.iter().map(row).collect(),
+    }))
+}
+
+/// What has to be known before anybody decides.
+fn mind(plan: &FleetPlan) -> Vec<Block> {
+    let it = &plan.summary;
+    let mut blocks = Vec::new();
+    for refused in plan.refused_now.iter().take(MOST_REFUSED) {
+        let names: Vec<String> = refused.tenants.iter().map(|it| format!("`{it}`")).collect();
+        let text = format!("{} is shared now and must not be: {}", refused.label, refused.reason);
+        blocks.push(statement(Mark::Firm, "now", &text, vec![list(&names)]));
+    }
+    if plan.refused_now.len() > MOST_REFUSED {
+        let more = plan.refused_now.len() - MOST_REFUSED;
+        blocks.push(Block::Text(format!(
+            "{more} more GPUs are shared in a way that is refused; `-o json` lists them."
+        )));
+    }
+    if !plan.unplaced.is_empty() {
+        let names: Vec<String> = plan.unplaced.iter().take(6).map(|it| format!("`{it}`")).collect();
+        let text = format!(
+            "{} no place on the stated hardware, among them {}",
+            if plan.unplaced.len() == 1 {
+                "one tenant finds".to_owned()
+            } else {
+                format!("{} tenants find", plan.unplaced.len())
+            },
+            list(&names)
+        );
+        blocks.push(statement(Mark::Firm, "no place", &text, Vec::new()));
+    }
+    if it.tenants_not_judged > 0 {
+        let text = format!(
+            "{} not judged, and stay as they are: too little was seen of them or of a neighbour",
+            count(it.tenants_not_judged, "tenant is", "tenants are")
+        );
+        blocks.push(statement(Mark::Unknown, "not judged", &text, Vec::new()));
+    }
+    if let Some(least) = it.least_confidence.filter(|it| *it < 0.5) {
+        let text =
+            format!("the least sure of the shared GPUs has a confidence of {}", percent(least));
+        blocks.push(statement(Mark::Probable, "confidence", &text, Vec::new()));
+    }
+    blocks
+}
+
+/// GPUs in the order of hosts, so that what becomes free is seen side by side.
+fn tiles(plan: &FleetPlan) -> TilesFigure {
+    let mut devices: Vec<&PlannedDevice> = plan.devices.iter().collect();
+    devices.sort_by(|one, other| {
+        (&one.pool, &one.host, &one.label).cmp(&(&other.pool, &other.host, &other.label))
+    });
+    let then = |it: &&PlannedDevice| Tile { kind: kind(it), tenants: it.tenants.len() };
+    let now = |it: &&PlannedDevice| {
+        let kind = match it.tenants_now {
+            0 => TileKind::Free,
+            1 => TileKind::Alone,
+            _ => TileKind::Shared,
+        };
+        Tile { kind, tenants: it.tenants_now }
+    };
+    let is_there = |it: &&&PlannedDevice| it.state != DeviceState::Further;
+    let used = |it: usize| count(it, "GPU in use", "GPUs in use");
+    let plan_panel = TilePanel {
+        name: format!("Plan: {}", used(plan.summary.gpus_used_then)),
+        tiles: devices.iter().map(then).collect(),
+    };
+    if plan.is_for_stated_hardware {
+        return TilesFigure { panels: vec![plan_panel] };
+    }
+    let now_panel = TilePanel {
+        name: format!("Now: {}", used(plan.summary.gpus_used_now)),
+        tiles: devices.iter().filter(is_there).map(now).collect(),
+    };
+    TilesFigure { panels: vec![now_panel, plan_panel] }
+}
+
+fn kind(it: &PlannedDevice) -> TileKind {
+    match (it.state, it.mechanism) {
+        (DeviceState::Shared, Some(MechanismId::Mig)) => TileKind::Partitioned,
+        (DeviceState::Shared, _) => TileKind::Shared,
+        (DeviceState::Alone, _) => TileKind::Alone,
+        (DeviceState::AsItIs, _) => TileKind::Unknown,
+        (DeviceState::Freed | DeviceState::Idle, _) => TileKind::Free,
+        (DeviceState::Further, _) => TileKind::Further,
+    }
+}
