@@ -122,8 +122,7 @@ fn cost() {
     for gpu in &gpus {
         for pid in 0..TENANTS {
             let tenant = Some(TenantId::new(format!("namespace/pod-{pid}/main")));
-            let described =
-                Process { gpu: gpu.clone(), process: process(pid), name: None, tenant };
+            let described = Process { gpu: gpu.clone(), process: process(pid), name: None, tenant };
             exposition.fact(Fact::Process(described)).unwrap();
         }
     }
@@ -142,7 +141,8 @@ fn cost() {
             rows += 1;
             for pid in (0..TENANTS).filter(|_| look % 10 == 0) {
                 let subject = Subject::Process { gpu: gpu.clone(), process: process(pid) };
-                let readings = [(Metric::GpuUtilization, load / 4.0), (Metric::FramebufferUsed, 1e10)];
+                let readings =
+                    [(Metric::GpuUtilization, load / 4.0), (Metric::FramebufferUsed, 1e10)];
                 exposition.row(at, &subject, SourceId(0), &readings).unwrap();
                 rows += 1;
             }

@@ -136,7 +136,11 @@ fn hostile_names_stay_names() {
             let lines = page.lines().filter(|it| !it.starts_with('#'));
             assert!(lines.clone().all(|it| it.starts_with("cotenant_")), "{page}");
             assert!(lines.count() < 900, "two tenants, and everybody else as one");
-            pages += &format!("# cotenant-scrape-time: 2026-01-31T12:{:02}:{:02}Z\n{page}", second / 60, second % 60);
+            pages += &format!(
+                "# cotenant-scrape-time: 2026-01-31T12:{:02}:{:02}Z\n{page}",
+                second / 60,
+                second % 60
+            );
         }
     }
     let recording = imported(&pages);
@@ -161,7 +165,8 @@ fn answers_of_prometheus_bring_back_the_same_shapes_as_the_scrapes_themselves() 
         series.entry(identity).or_default().push(format!("[{stamp},\"{value}\"]"));
     }
     let one = |(identity, values): (&&str, &Vec<String>)| {
-        let (name, labels) = identity.trim_end_matches('}').split_once('{').unwrap_or((identity, ""));
+        let (name, labels) =
+            identity.trim_end_matches('}').split_once('{').unwrap_or((identity, ""));
         let pairs = labels.split("\",").filter(|it| !it.is_empty()).map(|it| {
             let (key, value) = it.split_once("=\"").unwrap();
             format!(",\"{key}\":\"{}\"", value.trim_end_matches('"'))
@@ -169,7 +174,10 @@ fn answers_of_prometheus_bring_back_the_same_shapes_as_the_scrapes_themselves() 
         // What a server adds to every series.
         let added = ",\"instance\":\"node-1:9835\",\"job\":\"cotenant\"";
         let labels: String = pairs.collect();
-        format!("{{\"metric\":{{\"__name__\":\"{name}\"{labels}{added}}},\"values\":[{}]}}", values.join(","))
+        format!(
+            "{{\"metric\":{{\"__name__\":\"{name}\"{labels}{added}}},\"values\":[{}]}}",
+            values.join(",")
+        )
     };
     let all: Vec<String> = series.iter().map(one).collect();
     let json = format!(

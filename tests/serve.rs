@@ -113,7 +113,10 @@ fn two_scrapes_hold_what_happened_between_them() {
     for scrape in 0..4 {
         std::thread::sleep(Duration::from_secs(3));
         let (head, page) = serving.get("/metrics", OPENMETRICS);
-        assert!(head.contains("Content-Type: application/openmetrics-text; version=1.0.0"), "{head}");
+        assert!(
+            head.contains("Content-Type: application/openmetrics-text; version=1.0.0"),
+            "{head}"
+        );
         assert!(page.ends_with("# EOF\n"));
         text += &format!("# cotenant-scrape-time: 2026-01-31T12:00:{:02}Z\n{page}", 3 * scrape);
         pages.push(page);
