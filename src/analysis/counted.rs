@@ -277,7 +277,7 @@ impl<'a> Counted<'a> {
                 time_at_height: [0.0; HEIGHT_CLASSES],
             })
             .collect();
-        for class in 0..HEIGHTS.min(HEIGHT_CLASSES) {
+        for (class, height) in heights.iter().enumerate().take(HEIGHTS.min(HEIGHT_CLASSES)) {
             let floor = class as f64 / HEIGHTS as f64;
             let witness = (0..LEVELS.len()).rev().find(|it| LEVELS[*it] <= floor + 1e-9);
             let Some(witness) = witness.filter(|it| *it >= level) else { continue };
@@ -291,7 +291,7 @@ impl<'a> Counted<'a> {
             if total <= 0.0 {
                 continue;
             }
-            let share = heights[class] / samples;
+            let share = height / samples;
             for (extent, part) in extents.iter_mut().zip(&seconds) {
                 extent.time_at_height[class] += share * part / total;
             }

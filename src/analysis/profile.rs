@@ -42,10 +42,8 @@ pub(crate) fn profile(activity: &Activity<'_>, spans: &[TimeSpan]) -> Option<Bur
     let is_sparse = activity.stride_s > SPARSE_WINDOWS * activity.window_s;
     let period = if is_sparse { None } else { period(activity, &segments) };
     let blur_index = blur_index_of(&all, activity.quantum);
-    let inferred_s = || {
-        let telegraph = invert_unless_periodic(&slices, activity.window_s, activity.quantum);
-        telegraph.filter(|_| period.is_none()).map(|it| it.on)
-    };
+    let telegraph = || invert_unless_periodic(&slices, activity.window_s, activity.quantum);
+    let inferred_s = || telegraph().filter(|_| period.is_none()).map(|it| it.on);
     let observed = Observed {
         stride_s: activity.stride_s,
         window_s: activity.window_s,

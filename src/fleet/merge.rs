@@ -23,7 +23,7 @@ pub fn merged(findings: impl IntoIterator<Item = DeviceFinding>) -> Vec<DeviceFi
         devices.entry((host.to_owned(), gpu.to_owned())).or_default().push(it);
     }
     let join = |mut windows: Vec<DeviceFinding>| {
-        windows.sort_by(|a, b| (a.from_us, a.until_us).cmp(&(b.from_us, b.until_us)));
+        windows.sort_by_key(|it| (it.from_us, it.until_us));
         windows.into_iter().reduce(|one, other| merge(&one, &other))
     };
     let mut all: Vec<DeviceFinding> = devices.into_values().filter_map(join).collect();

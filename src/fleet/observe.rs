@@ -204,7 +204,7 @@ fn busiest_hour(part: &Recording, it: &Candidate) -> Option<f64> {
     }
     hours.retain(|_, it| it.1 >= SEEN_OF_HOUR * HOUR_S);
     let mean = total.0 / total.1;
-    if hours.len() < 2 || !(mean > 0.0) {
+    if hours.len() < 2 || mean.is_nan() || mean <= 0.0 {
         return None;
     }
     let busiest = hours.values().map(|it| it.0 / it.1).fold(0.0, f64::max);

@@ -407,7 +407,7 @@ fn ten_thousand_tenants() {
             tenant(
                 &format!("{kind}-{at}"),
                 duty,
-                if at % 3 == 0 { 1.0 } else { 0.05 },
+                if at.is_multiple_of(3) { 1.0 } else { 0.05 },
                 [3.0, 8.0, 16.0, 30.0][at / 35 % 4],
             )
         };
