@@ -192,7 +192,7 @@ mod tests {
         assert!(minutes < hours && hours < day && day < week, "{minutes} {hours} {day} {week}");
         assert_eq!(week, 1.0);
         let told = length(600.0).unwrap().sentence;
-        assert!(told.starts_with("10 min were seen and no whole day"), "{told}");
+        assert!(told.starts_with("10.0 min were seen and no whole day"), "{told}");
         let told = length(3.5 * DAY_S).unwrap().sentence;
         assert!(told.starts_with("3 whole days were seen"), "{told}");
     }
