@@ -7,8 +7,10 @@ use crate::cli::whatif_seen::gpu_part;
 use crate::cli::whatif_tenants::Found;
 use crate::colocation::memory::outlook::{MemoryOutlook, MemorySpaces};
 use crate::colocation::memory::{MeasuredPhase, MemoryDemand, MemoryRoom};
-use crate::colocation::share::Mechanism;
+use crate::colocation::share::{Mechanism, Slice};
+use crate::colocation::slices::memory_bytes;
 use crate::domain::ident::{GpuId, Subject};
+use crate::domain::mig_geometry::MigBoard;
 use crate::domain::recording::Recording;
 use crate::recommender::candidates::Candidate;
 use crate::recommender::memory_risk::{demand, measured};
@@ -75,6 +77,26 @@ pub(crate) fn together(
 pub(crate) struct Room {
     pub(crate) capacity_bytes: Option<f64>,
     pub(crate) reserved_bytes: Option<f64>,
+    /// Its MIG instances; `None` where they are not known.
+    pub(crate) board: Option<&'static MigBoard>,
+}
+
+impl Room {
+    /// Memory of an instance, in bytes.
+    pub(crate) fn of_slice(&self, slice: Slice) -> Option<f64> {
+        memory_bytes(slice, self.board, self.capacity_bytes)
+    }
+
+    /// The same as a room: what a board's instance is said to have is all for tenants.
+    fn part(&self, slice: Slice) -> Option<MemoryRoom> {
+        let total_bytes = self.of_slice(slice)?;
+        let reserved = self.reserved_bytes.map(|it| it * slice.bandwidth());
+        Some(MemoryRoom {
+            total_bytes,
+            reserved_bytes: if self.board.is_some() { Some(0.0) } else { reserved },
+            others_bytes: None,
+        })
+    }
 }
 
 /// The needs of all tenants, each with what the user says of its growth and of its cap.
@@ -112,14 +134,7 @@ impl Needs {
             reserved_bytes: room.reserved_bytes,
             others_bytes: None,
         });
-        let part = |it: &Terms| {
-            let share = it.slice.map(|it| it.bandwidth())?;
-            whole.map(|it| MemoryRoom {
-                total_bytes: it.total_bytes * share,
-                reserved_bytes: it.reserved_bytes.map(|it| it * share),
-                others_bytes: None,
-            })
-        };
+        let part = |it: &Terms| room.part(it.slice?);
         let spaces = match mechanism {
             Mechanism::Exclusive => MemorySpaces::Own(vec![whole; terms.len()]),
             Mechanism::Mig => MemorySpaces::Own(terms.iter().map(part).collect()),

@@ -16,7 +16,11 @@ use crate::colocation::refusal::Refusal;
 use crate::colocation::share::{Mechanism, Slice};
 use crate::colocation::slices::{best_split, fit_together, holds, name_of};
 use crate::colocation::whatif::{Options, Prediction, Seat, TenantPrediction, predict};
+use crate::domain::mig_geometry::MigBoard;
+use crate::domain::mig_geometry::by_product_name;
 use crate::domain::spelling::suggestion;
+use crate::domain::units::MemoryBytes;
+use crate::recommender::policy::Policy;
 use crate::report::whatif::{Scene, Terms, Tuning};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 
@@ -34,6 +38,8 @@ pub(crate) struct Board {
     pub(crate) notes: Vec<String>,
     /// Whether it can be cut into instances; `None` where that is not known.
     has_mig: Option<bool>,
+    /// Its instances; `None` where they are not known.
+    mig: Option<&'static MigBoard>,
 }
 
 /// The GPU that was named, or that of the first recorded tenant; moves every demand there.
@@ -56,6 +62,14 @@ pub(crate) fn board(found: &mut [Found], arguments: &WhatIfArgs) -> Result<Board
         None => first.and_then(|it| it.reserved_bytes),
     };
     let mut notes = Vec::new();
+    let share = Policy::default().memory_reserve_ratio;
+    let assumed = capacity_bytes.filter(|_| reserved_bytes.is_none()).map(|it| it * share);
+    if assumed.is_some() && found.iter().any(|it| it.party.demand.memory_bytes.is_some()) {
+        notes.push(format!(
+            "what the driver keeps of the memory was not recorded: {:.0} % are taken off for it",
+            100.0 * share
+        ));
+    }
     for it in found.iter_mut().filter(|it| it.span.is_some()) {
         let from = model_of(it);
         let Some(note) = moved(it, from, target, arguments.gpu_model.is_some())? else { continue };
@@ -70,7 +84,11 @@ pub(crate) fn board(found: &mut [Found], arguments: &WhatIfArgs) -> Result<Board
         }
     }
     let has_mig = target.map(|it| it.has_mig);
-    Ok(Board { name, capacity_bytes, reserved_bytes, notes, has_mig })
+    let memory = capacity_bytes.map(|it| it as u64);
+    let mig = target.and_then(|it| it.board());
+    let mig = mig.filter(|_| arguments.gpu_model.is_some()).or(by_product_name(&name, memory));
+    let reserved_bytes = reserved_bytes.or(assumed);
+    Ok(Board { name, capacity_bytes, reserved_bytes, notes, has_mig, mig })
 }
 
 /// Moves a demand to another model; says so where it could not.
@@ -133,8 +151,25 @@ pub(crate) fn scenes(
     let ways = ways(arguments, board, found.len())?;
     let demands: Vec<Demand> = found.iter().map(|it| it.party.demand.clone()).collect();
     let limits = by_name(found, &settings.memory_limit, "--memory-limit")?;
+    for (it, limit) in found.iter().zip(&limits) {
+        let peak = it.memory.as_ref().map(|it| it.stairs.peak());
+        let shown =
+            |bytes: f64| MemoryBytes::from_f64(bytes).map_or_else(String::new, |it| it.to_string());
+        if let Some((limit, peak)) = limit.zip(peak).filter(|it| it.0 < it.1) {
+            output::warning(&format!(
+                "--memory-limit of `{}`, {}, lies below the {} that it was seen to hold: it counts with what was seen",
+                it.party.name,
+                shown(limit),
+                shown(peak)
+            ));
+        }
+    }
     let caps = by_name(found, &settings.mps_memory, "--mps-memory")?;
-    let room = Room { capacity_bytes: board.capacity_bytes, reserved_bytes: board.reserved_bytes };
+    let room = Room {
+        capacity_bytes: board.capacity_bytes,
+        reserved_bytes: board.reserved_bytes,
+        board: board.mig,
+    };
     let needs = Needs { measured, ..Needs::of(found, &limits, caps) };
     let terms = Given { shares, slices, room, needs, has_mig: board.has_mig };
     Ok(during("replaying", || {
@@ -169,16 +204,15 @@ fn scene(
         if given.has_mig.is_none() {
             notes.push("whether this GPU can be cut into MIG instances is not known".to_owned());
         }
-        match best_split(demands, &given.slices, given.room.capacity_bytes, options) {
+        let memory = |it: Slice| given.room.of_slice(it);
+        match best_split(demands, &given.slices, &memory, options) {
             Some(split) => {
                 terms.iter_mut().zip(split).for_each(|(it, slice)| it.slice = Some(slice));
             }
             None => is_possible = false,
         }
         for (it, demand) in terms.iter().zip(demands) {
-            if let Some(slice) =
-                it.slice.filter(|it| !holds(*it, demand, given.room.capacity_bytes))
-            {
+            if let Some(slice) = it.slice.filter(|it| !holds(demand, memory(*it))) {
                 let slice = name_of(slice).unwrap_or("its slice");
                 notes.push(format!("the memory of {} does not fit into {slice}", demand.name));
             }

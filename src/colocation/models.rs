@@ -1,6 +1,8 @@
 //! Models of GPUs to which demands can be moved.
 
 use crate::colocation::partition::GpuModel;
+use crate::domain::mig_geometry::BOARDS;
+use crate::domain::mig_geometry::MigBoard;
 
 /// A model that is known by name.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,6 +15,20 @@ pub struct KnownModel {
     pub memory_mib: Option<f64>,
     /// Whether it can be cut into MIG instances.
     pub has_mig: bool,
+}
+
+impl KnownModel {
+    /// Its places for MIG instances, in the form in which it is in the table; `None` where it has none.
+    pub fn board(&self) -> Option<&'static MigBoard> {
+        let board = match self.name {
+            "A100-40" => "A100-40GB",
+            "A100-80" => "A100-80GB",
+            "H100" => "H100-SXM5-80GB",
+            "H200" => "H200-141GB",
+            _ => return None,
+        };
+        BOARDS.iter().find(|it| it.name == board)
+    }
 }
 
 const fn known(
@@ -75,5 +91,8 @@ mod tests {
         assert_eq!(of("NVIDIA H100 PCIe"), None);
         assert_eq!(of("NVIDIA GeForce RTX 4090"), None);
         assert_eq!(named("h100").map(|it| it.name), Some("H100"));
+        for it in MODELS {
+            assert_eq!(it.board().is_some(), it.has_mig, "{}", it.name);
+        }
     }
 }

@@ -4,6 +4,8 @@ use crate::colocation::demand::Demand;
 use crate::colocation::phases::Budget;
 use crate::colocation::share::{Mechanism, Slice};
 use crate::colocation::whatif::{Options, Seat, predict};
+use crate::domain::mig_geometry::MigBoard;
+use crate::domain::mig_geometry::MigProfile;
 
 /// Profiles of the boards with seven compute slices by their short names; 1g with double memory is left out.
 ///
@@ -20,6 +22,8 @@ pub const COMPUTE_SLICES: u32 = 7;
 /// Memory slices of a GPU.
 pub const MEMORY_SLICES: u32 = 8;
 
+/// Bytes of a MiB.
+const MIB: f64 = 1_048_576.0;
 /// Events to replay for each slice that a tenant might get.
 const CHOICE_EVENTS: u64 = 40_000;
 
@@ -36,19 +40,33 @@ pub fn fit_together(slices: &[Slice]) -> bool {
         && slices.iter().map(|it| it.memory_slices).sum::<u32>() <= MEMORY_SLICES
 }
 
-/// Whether the memory of a tenant fits into its instance; what is not known fits.
-pub fn holds(slice: Slice, demand: &Demand, capacity_bytes: Option<f64>) -> bool {
-    let both = demand.memory_bytes.zip(capacity_bytes);
-    both.is_none_or(|(need, have)| need <= have * slice.bandwidth())
+/// Memory of an instance, bytes: as the board has it, else eighths of the whole; `None` where neither is known.
+pub fn memory_bytes(
+    slice: Slice,
+    board: Option<&MigBoard>,
+    capacity_bytes: Option<f64>,
+) -> Option<f64> {
+    let is_it = |it: &&MigProfile| {
+        let sizes = (it.compute_slices, it.memory_slices);
+        it.is_plain() && sizes == (slice.compute_slices, slice.memory_slices)
+    };
+    let known = board.and_then(|it| it.profiles.iter().find(is_it)?.memory_mib);
+    let eighths = capacity_bytes.map(|it| it * slice.bandwidth());
+    known.map(|it| it as f64 * MIB).or(eighths)
+}
+
+/// Whether the memory of a tenant fits into an instance with so much; what is not known fits.
+pub fn holds(demand: &Demand, memory_bytes: Option<f64>) -> bool {
+    demand.memory_bytes.zip(memory_bytes).is_none_or(|(need, have)| need <= have)
 }
 
 /// The instances, one for each tenant, with the lowest worst p99 slowdown; those that were named stay.
 ///
-/// Of equally good ones that with the lower sum. The power cap is left out of the choice. `None` when no set of instances holds them all.
+/// `memory_bytes` is what an instance has. Of equally good ones that with the lower sum. The power cap is left out of the choice. `None` when no set of instances holds them all.
 pub fn best_split(
     demands: &[Demand],
     named: &[Option<Slice>],
-    capacity_bytes: Option<f64>,
+    memory_bytes: &dyn Fn(Slice) -> Option<f64>,
     options: &Options,
 ) -> Option<Vec<Slice>> {
     if demands.len() > COMPUTE_SLICES as usize {
@@ -62,7 +80,7 @@ pub fn best_split(
         .map(|(demand, named)| {
             let all = PROFILES.iter().map(|it| it.1);
             let open = all.filter(|it| named.is_none_or(|named| named == *it));
-            open.filter(|it| named.is_some() || holds(*it, demand, capacity_bytes))
+            open.filter(|it| named.is_some() || holds(demand, memory_bytes(*it)))
                 .map(|slice| (slice, cost(demand, slice, &alone)))
                 .collect()
         })
@@ -127,7 +145,7 @@ mod tests {
         for board in BOARDS.iter().filter(|it| it.compute_slices == COMPUTE_SLICES) {
             assert_eq!(board.memory_slices, MEMORY_SLICES, "{}", board.name);
             let index = |(name, slice): (&str, Slice)| {
-                let is_it = |it: &crate::domain::mig_geometry::MigProfile| {
+                let is_it = |it: &MigProfile| {
                     let sizes = (it.compute_slices, it.memory_slices);
                     it.is_plain() && sizes == (slice.compute_slices, slice.memory_slices)
                 };
@@ -160,7 +178,8 @@ mod tests {
         let thin =
             Demand::bursts("thin", 0.3, (0.05, Spread::Fixed), 100.0).unwrap().wide(0.2, 0.0);
         let both = [wide, thin];
-        let split = |named: &[Option<Slice>]| best_split(&both, named, None, &Options::default());
+        let split =
+            |named: &[Option<Slice>]| best_split(&both, named, &|_| None, &Options::default());
         assert_eq!(split(&[None, None]).unwrap()[0], profile("4g"));
         assert_eq!(split(&[Some(profile("2g")), None]).unwrap()[0], profile("2g"));
         assert_eq!(split(&[Some(profile("7g")), None]), None);
@@ -182,7 +201,16 @@ mod tests {
         let mut big =
             Demand::bursts("big", 0.3, (0.05, Spread::Fixed), 100.0).unwrap().wide(0.1, 0.0);
         big.memory_bytes = Some(30e9);
-        let split = best_split(&[big], &[None], Some(80e9), &Options::default()).unwrap();
+        let eighths = |it: Slice| memory_bytes(it, None, Some(80e9));
+        let split = best_split(&[big], &[None], &eighths, &Options::default()).unwrap();
         assert!(split[0].memory_slices >= 4, "{split:?}");
+    }
+
+    #[test]
+    fn an_instance_has_the_memory_of_its_board_and_not_an_eighth_of_it() {
+        let h100 = BOARDS.iter().find(|it| it.name == "H100-SXM5-80GB").unwrap();
+        let whole = Some(81_559.0 * MIB);
+        let of = |board| memory_bytes(profile("1g"), board, whole).map(|it| (it / MIB).round());
+        assert_eq!((of(Some(h100)), of(None)), (Some(9_984.0), Some(10_195.0)));
     }
 }

@@ -119,6 +119,20 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
+/// Items that a sentence names at most; of more the first three are named and the rest counted.
+const MOST_NAMED: usize = 4;
+
+/// The same for a sentence that may be about many: `a, b, c and 28 others`.
+pub(crate) fn some(items: &[String]) -> String {
+    match items.len() {
+        few if few <= MOST_NAMED => list(items),
+        many => {
+            let rest = MOST_NAMED - 1;
+            format!("{} and {}", items[..rest].join(", "), count(many - rest, "other", "others"))
+        }
+    }
+}
+
 /// Units that belong to the number before them.
 const UNITS: &[&str] = &["%", "s", "ms", "µs", "min", "h", "GiB", "MiB", "GPUs", "GPU", "/s"];
 

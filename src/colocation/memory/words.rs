@@ -1,7 +1,9 @@
 //! A forecast in sentences.
 
 use crate::colocation::memory::forecast::is_too_much;
-use crate::colocation::memory::{ForecastBasis, MemoryForecast, MemoryQuestion, Phases};
+use crate::colocation::memory::{
+    ForecastBasis, MemoryDemand, MemoryForecast, MemoryQuestion, Phases,
+};
 use crate::domain::units::{MemoryBytes, Seconds};
 
 fn amount(bytes: f64) -> String {
@@ -43,8 +45,14 @@ pub(super) fn sentence(question: &MemoryQuestion<'_>, found: &MemoryForecast) ->
             format!("peaks add up to {peaks} of {room}: it fits even if all of them peak at once")
         }
         ForecastBasis::Limits => {
+            let is_above = |it: &MemoryDemand| it.limit_bytes < Some(it.stairs.peak());
+            let above = question.demands.iter().filter(|it| it.limit_bytes.is_some());
+            let above = match above.clone().any(is_above) {
+                true => ", or stay at peaks above them",
+                false => "",
+            };
             format!(
-                "as seen it may fit, but not when tenants grow to their configured limits{risk}"
+                "as seen it may fit, but not when tenants grow to their configured limits{above}{risk}"
             )
         }
         ForecastBasis::MeasuredPhase => format!(

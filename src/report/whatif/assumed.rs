@@ -4,7 +4,7 @@ use crate::colocation::demand::Assumption;
 use crate::report::block::Mark;
 use crate::report::block::{Block, Statement};
 use crate::report::whatif::WhatIf;
-use crate::report::wording::{capitalised, list, name, stopped};
+use crate::report::wording::{capitalised, name, some, stopped};
 
 /// How soon it is worth a measurement, and which; `None` where the assumption does not widen this.
 pub(super) fn settling(it: Assumption, is_spatial: bool) -> Option<(u8, &'static str)> {
@@ -47,7 +47,7 @@ pub(super) fn blocks(input: &WhatIf<'_>) -> Vec<Block> {
             .collect();
         Block::Statement(Statement {
             mark: Mark::Unknown,
-            tag: list(&whom),
+            tag: some(&whom),
             text: stopped(&capitalised(assumption.sentence())),
             notes: Vec::new(),
         })

@@ -111,7 +111,18 @@ fn by_cost(input: &WhatIf<'_>) -> String {
     };
     match ranked.as_slice() {
         [] => {
-            "No way to share has a number for everybody; what is missing stands below.".to_owned()
+            let mut refusals: Vec<String> = input
+                .rows()
+                .iter()
+                .filter(|it| !matches!(it.scene.mechanism, Mechanism::Exclusive))
+                .filter_map(|it| it.found.refusal.map(|it| it.to_string()))
+                .collect();
+            refusals.dedup();
+            match refusals.as_slice() {
+                [only] => format!("No way to share has a number for everybody: {only}."),
+                _ => "No way to share has a number for everybody; what is missing stands below."
+                    .to_owned(),
+            }
         }
         [only] => format!(
             "Under {}, p99 grows to {} times that alone for {}, who has it worst.",

@@ -6,7 +6,7 @@ use crate::domain::units::MemoryBytes;
 use crate::report::block::{Block, Cell, Mark, Statement, Table};
 use crate::report::cells::{missing, numbers, words};
 use crate::report::whatif::{Scene, WhatIf, way};
-use crate::report::wording::{capitalised, chance, list, name, shorten, stopped};
+use crate::report::wording::{capitalised, chance, list, name, shorten, some, stopped};
 
 /// Longest name in the table.
 const LONGEST_NAME: usize = 20;
@@ -56,7 +56,7 @@ fn together(input: &WhatIf<'_>) -> String {
     let peaks = match (unknown.len() == input.parties.len(), unknown.is_empty()) {
         (true, _) => "How much memory they hold is not known".to_owned(),
         (_, true) => format!("Their peaks add up to {}", shown(known)),
-        _ => format!("The peaks of all but {} add up to {}", list(&unknown), shown(known)),
+        _ => format!("The peaks of all but {} add up to {}", some(&unknown), shown(known)),
     };
     let against = match (input.capacity_bytes, unknown.is_empty()) {
         (None, true) => "; how much the GPU has is not known".to_owned(),
@@ -125,7 +125,7 @@ fn why(input: &WhatIf<'_>, scene: &Scene, space: Option<&SpaceOutlook>) -> Strin
             "no set of MIG instances holds all tenants".to_owned()
         }
         true => "how much memory there is, is not known".to_owned(),
-        false => format!("the memory of {} was not recorded", list(&unknown)),
+        false => format!("the memory of {} was not recorded", some(&unknown)),
     }
 }
 

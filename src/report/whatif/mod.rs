@@ -19,7 +19,7 @@ use crate::colocation::share::{Mechanism, Slice};
 use crate::colocation::whatif::{Options, Prediction, TenantPrediction};
 use crate::report::Report;
 use crate::report::block::Block;
-use crate::report::wording::{count, list, name, sentence};
+use crate::report::wording::{name, sentence, some};
 
 /// A tenant, and where its demand comes from.
 #[derive(Debug, Clone)]
@@ -238,12 +238,7 @@ fn heading(anchor: &str, text: &str) -> Block {
 
 fn subtitle(input: &WhatIf<'_>) -> String {
     let names: Vec<String> = input.parties.iter().map(|it| name(&it.name)).collect();
-    let shown = match names.as_slice() {
-        few if few.len() <= 4 => list(few),
-        many => {
-            format!("{} and {}", many[..3].join(", "), count(many.len() - 3, "other", "others"))
-        }
-    };
+    let shown = some(&names);
     format!("{shown} on {}", name(input.gpu))
 }
 

@@ -10,7 +10,7 @@ use crate::report::block::{Block, Cell, Mark, Statement, Table};
 use crate::report::cells::{bytes_or, missing, numbers, percent as percent_cell, words};
 use crate::report::whatif::lead::objective;
 use crate::report::whatif::{Row, WhatIf, factor, way};
-use crate::report::wording::{capitalised, list, name, shorten, stopped};
+use crate::report::wording::{capitalised, list, name, shorten, some, stopped};
 
 /// Longest name in a table, so that text keeps within eighty columns; the second is for wide tables.
 const LONGEST_NAME: usize = 20;
@@ -141,13 +141,25 @@ fn shares(it: Range) -> String {
 /// Why some got no number, each reason once, with the cheapest way out.
 pub(super) fn refusals(input: &WhatIf<'_>) -> Vec<Block> {
     let mut told: Vec<(String, &'static str, Vec<String>)> = Vec::new();
-    for row in input.rows() {
-        let Some(refusal) = row.found.refusal else { continue };
-        let whom = format!("{} under {}", name(&row.party.name), way(&row.scene.mechanism));
-        let reason = refusal.to_string();
-        match told.iter_mut().find(|it| it.0 == reason) {
-            Some(it) => it.2.push(whom),
-            None => told.push((reason, refusal.remedy(), vec![whom])),
+    for scene in input.scenes {
+        let rows = input.rows_of(scene);
+        let mut reasons: Vec<(String, &'static str, Vec<String>)> = Vec::new();
+        for row in &rows {
+            let Some(refusal) = row.found.refusal else { continue };
+            let (reason, whom) = (refusal.to_string(), name(&row.party.name));
+            match reasons.iter_mut().find(|it| it.0 == reason) {
+                Some(it) => it.2.push(whom),
+                None => reasons.push((reason, refusal.remedy(), vec![whom])),
+            }
+        }
+        for (reason, remedy, whom) in reasons {
+            let is_everybody = whom.len() == rows.len() && whom.len() > 1;
+            let whom = if is_everybody { "anybody".to_owned() } else { some(&whom) };
+            let whom = format!("{whom} under {}", way(&scene.mechanism));
+            match told.iter_mut().find(|it| it.0 == reason) {
+                Some(it) => it.2.push(whom),
+                None => told.push((reason, remedy, vec![whom])),
+            }
         }
     }
     let statement = |(reason, remedy, whom): (String, &str, Vec<String>)| {
