@@ -1,6 +1,7 @@
 //! The whole plan from its pools: sums, money, freedom, sensitivity, and what has to be said with it.
 
 use crate::fleet::assemble::{Names, PoolPlan, cost, counted, soft_tenants, unseen};
+use crate::fleet::findings::DeviceFinding;
 use crate::fleet::freedom::{Freedom, PartCapacity, Seated, freedom, part_capacity};
 use crate::fleet::packing::Shared;
 use crate::fleet::plan::{
@@ -181,7 +182,7 @@ fn freedom_change(
         pool_of.extend(slots.filter_map(|it| Some((it.device?, pool.yard.pool.name.as_str()))));
     }
     let now = question.hardware.is_none().then(|| {
-        let seat = |(place, it): (usize, &crate::fleet::findings::DeviceFinding)| Seated {
+        let seat = |(place, it): (usize, &DeviceFinding)| Seated {
             host: it.host.clone(),
             pool: pool_of.get(&place).map(|it| (*it).to_owned()).unwrap_or_default(),
             label: it.label(),

@@ -1,6 +1,6 @@
 //! Who sits on which GPU, and who has one alone and why.
 
-use crate::fleet::plan::{DeviceState, FleetPlan, PlannedDevice, PlannedTenant};
+use crate::fleet::plan::{AloneReason, DeviceState, FleetPlan, PlannedDevice, PlannedTenant};
 use crate::recommender::mechanism::mechanism;
 use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{missing, numbers, words};
@@ -80,7 +80,7 @@ fn alone(plan: &FleetPlan) -> Option<Block> {
     if plan.alone.is_empty() {
         return None;
     }
-    let row = |it: &crate::fleet::plan::AloneReason| {
+    let row = |it: &AloneReason| {
         let names: Vec<String> = it.names.iter().map(|it| shorten(&name(it), LONGEST)).collect();
         let more = it.tenants.saturating_sub(names.len());
         let names = match more {

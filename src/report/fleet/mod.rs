@@ -6,9 +6,11 @@ mod freedom;
 mod lead;
 mod mix;
 
-use crate::fleet::plan::FleetPlan;
+use crate::domain::time::{TimeSpan, Timestamp};
+use crate::fleet::plan::{FleetPlan, Unseen};
 use crate::report::Report;
 use crate::report::block::{Block, Caveat, Mark, Statement};
+use crate::report::wording;
 use crate::report::wording::{capitalised, count, name, sentence, stopped};
 
 /// Everything that the report is made from.
@@ -63,9 +65,8 @@ fn subtitle(plan: &FleetPlan) -> String {
     let summary = &plan.summary;
     let mut parts = Vec::new();
     if let (Some(from), Some(until)) = (plan.from_us, plan.until_us) {
-        use crate::domain::time::{TimeSpan, Timestamp};
         let span = TimeSpan::new(Timestamp::from_micros(from), Timestamp::from_micros(until));
-        parts.extend(span.map(crate::report::wording::span));
+        parts.extend(span.map(wording::span));
     }
     parts.extend(summary.hosts.map(|it| count(it, "host", "hosts")));
     parts.push(count(summary.gpus, "GPU", "GPUs"));
@@ -77,7 +78,7 @@ fn subtitle(plan: &FleetPlan) -> String {
 fn unseen(plan: &FleetPlan) -> Vec<Block> {
     let told = |it: &String| statement(Mark::Unknown, "", it, Vec::new());
     let mut blocks: Vec<Block> = plan.caveats.iter().map(told).collect();
-    let caveat = |it: &crate::fleet::plan::Unseen| {
+    let caveat = |it: &Unseen| {
         Block::Caveat(Caveat {
             kind: count(it.gpus, "GPU", "GPUs"),
             about: String::new(),
