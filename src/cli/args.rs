@@ -51,7 +51,7 @@ pub(crate) enum Command {
     Whatif(WhatIfArgs),
     /// How each GPU should be shared, why, at what cost, and the files that make it so
     Recommend(RecommendArgs),
-    /// A fleet of recordings: who shares with whom, GPUs freed, and what the fleet can then no longer do
+    /// Who in a fleet could share with whom, GPUs freed, and what that costs in freedom
     Plan(PlanArgs),
     /// Check a running set-up against policy and plan, by what the node's own files say
     Audit(AuditArgs),

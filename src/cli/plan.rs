@@ -19,7 +19,8 @@ use crate::fleet::plan::{FleetPlan, PlanQuestion, plan};
 use crate::recommender::situation::Limits;
 use crate::recommender::tenant_policy::TenantPolicies;
 use crate::report::fleet::{FleetInput, report};
-use crate::report::render::{csv, html, json, text};
+use crate::report::render::csv::fleet as lines;
+use crate::report::render::{html, json, text};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
@@ -159,7 +160,7 @@ fn bytes(result: &FleetInput<'_>, form: PlanForm) -> Result<Vec<u8>, CliError> {
         PlanForm::Json => json::fleet(result)
             .map(String::into_bytes)
             .map_err(|it| CliError::failed("cannot write the result as JSON", &it)),
-        PlanForm::Csv => csv::fleet(result.plan)
+        PlanForm::Csv => lines(result.plan)
             .map(String::into_bytes)
             .map_err(|it| CliError::failed("cannot write the result as CSV", &it)),
         PlanForm::Html => Ok(html::page(&report(result)).into_bytes()),
