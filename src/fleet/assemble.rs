@@ -312,14 +312,16 @@ pub(crate) fn cost(
     if now.iter().chain(&then).all(Option::is_none) {
         return None;
     }
-    let sum = |it: &[Option<f64>]| it.iter().flatten().sum::<f64>();
+    // A sum that leaves out some would pass for the whole.
+    let sum = |it: &[Option<f64>]| it.iter().copied().sum::<Option<f64>>();
     let missing = |it: &[Option<f64>]| it.iter().filter(|it| it.is_none()).count();
     let (now_per_hour, then_per_hour) = (sum(now), sum(&then));
+    let saved = now_per_hour.zip(then_per_hour).map(|(now, then)| (now - then) * 24.0 * 30.0);
     Some(FleetCost {
         currency: prices.currency.clone().unwrap_or_default(),
         now_per_hour,
         then_per_hour,
-        saved_per_30_days: (now_per_hour - then_per_hour) * 24.0 * 30.0,
+        saved_per_30_days: saved,
         gpus_without_price: missing(now).max(missing(&then)),
     })
 }

@@ -99,8 +99,8 @@ pub struct Summary {
     pub tenants: usize,
     /// Tenants that share a GPU in the plan.
     pub tenants_sharing: usize,
-    /// Tenants that have to move to another GPU.
-    pub tenants_moved: usize,
+    /// Tenants that have to move to another GPU; `None` for stated hardware, where everybody comes anew.
+    pub tenants_moved: Option<usize>,
     /// Tenants of which too little was seen; they stay as they are.
     pub tenants_not_judged: usize,
     /// Mean activity of the used GPUs now, 0 to 1; `None` where it was not recorded.
@@ -126,13 +126,13 @@ pub struct Summary {
 pub struct FleetCost {
     /// Currency; empty where the file names none.
     pub currency: String,
-    /// Of the GPUs used now, per hour.
-    pub now_per_hour: f64,
-    /// Of the GPUs that the plan takes, per hour.
-    pub then_per_hour: f64,
-    /// Saved in 30 days.
-    pub saved_per_30_days: f64,
-    /// GPUs of which no price is stated; they are in none of the sums.
+    /// Of the GPUs used now, per hour; `None` where the price of one of them is not stated.
+    pub now_per_hour: Option<f64>,
+    /// Of the GPUs that the plan takes, per hour; `None` where the price of one of them is not stated.
+    pub then_per_hour: Option<f64>,
+    /// Saved in 30 days; `None` without one of the two.
+    pub saved_per_30_days: Option<f64>,
+    /// GPUs of which no price is stated, now or then, whichever are more.
     pub gpus_without_price: usize,
 }
 

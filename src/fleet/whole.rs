@@ -108,7 +108,7 @@ fn summary(
         gap_ratio: if then == 0 { 0.0 } else { then.saturating_sub(at_least) as f64 / then as f64 },
         tenants: roster.members.len(),
         tenants_sharing: shared.iter().map(|it| it.tenants.len()).sum(),
-        tenants_moved: moves.count(),
+        tenants_moved: question.hardware.is_none().then(|| moves.count()),
         tenants_not_judged: devices
             .iter()
             .filter(|it| it.state == DeviceState::AsItIs)
@@ -239,7 +239,9 @@ fn freedom_sentences(it: &FreedomChange) -> Vec<String> {
     let moves = |of: &Freedom, size: usize| {
         of.drains.iter().find(|it| it.gpus == size).map(|it| it.tenants_to_move)
     };
-    for size in [1, 8] {
+    // Nothing of stated hardware was there before, so that nothing of it is freed.
+    let sizes: &[usize] = if it.now.is_some() { &[1, 8] } else { &[] };
+    for size in sizes.iter().copied() {
         let Some(then) = moves(&it.handed_back, size) else { continue };
         let now = it.now.as_ref().and_then(|it| moves(it, size));
         let now = now.map_or_else(String::new, |it| format!(", where it takes {it} now"));

@@ -41,6 +41,7 @@ fn number(value: usize) -> Cell {
 fn before_and_after(plan: &FleetPlan) -> Block {
     let it = &plan.summary;
     let alone = || missing("nobody shares a GPU, or it was not predicted");
+    let stated = || missing("the hardware is stated, not there");
     let mut rows = vec![
         pair("GPUs in use", number(it.gpus_used_now), number(it.gpus_used_then)),
         pair(
@@ -54,7 +55,11 @@ fn before_and_after(plan: &FleetPlan) -> Block {
             percent_or(it.busy_then_ratio, "it was not recorded"),
         ),
         pair("Tenants that share a GPU", sharing_now(plan), number(it.tenants_sharing)),
-        pair("Tenants that move", Cell::Text(String::new()), number(it.tenants_moved)),
+        pair(
+            "Tenants that move",
+            Cell::Text(String::new()),
+            it.tenants_moved.map_or_else(stated, number),
+        ),
         pair(
             "Tenants that fall with one fault, at most",
             Cell::Text(String::new()),
@@ -95,8 +100,14 @@ fn sharing_now(plan: &FleetPlan) -> Cell {
 }
 
 fn money(cost: &FleetCost) -> [Vec<Cell>; 2] {
-    let amount =
-        |it: f64| Cell::Quantity(format!("{it:.2} {}", name(&cost.currency)).trim().to_owned());
+    let unit = match cost.currency.as_str() {
+        "" => String::new(),
+        it => format!(" {}", name(it)),
+    };
+    let amount = |it: Option<f64>| match it {
+        Some(it) => Cell::Quantity(format!("{it:.2}{unit}")),
+        None => missing("the price of one of these GPUs is not stated"),
+    };
     [
         pair("Price per hour", amount(cost.now_per_hour), amount(cost.then_per_hour)),
         pair("Saved in 30 days", Cell::Text(String::new()), amount(cost.saved_per_30_days)),
