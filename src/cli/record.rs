@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<u8, CliError> {
 fn summary(output: &Path, mode: Mode, status: &Status, outline: &Outline) -> String {
     let place = output.display();
     let written = match mode {
-        Mode::Append => format!("added {} readings to {place}, which now holds", status.readings),
+        Mode::Append => format!("added to {place}, which now holds"),
         Mode::Create | Mode::Replace => format!("wrote {place}"),
     };
     format!(
