@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
         is_kept: !arguments.no_keep,
         is_several: sources.len() > 1,
     };
-    let devices = during("reading", || all_findings(&sources, &how))?;
+    let (devices, damaged) = during("reading", || all_findings(&sources, &how))?;
     if devices.is_empty() {
         return Err(CliError::not_enough_data(
             "the recordings hold no GPU",
@@ -58,7 +58,8 @@ pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
             options: Options::default(),
         })
     });
-    let notes = notes(&sources, arguments);
+    let mut notes = notes(&sources, arguments);
+    notes.extend(damaged);
     let result = FleetInput {
         title: &title_of(&arguments.recordings),
         plan: &found,
@@ -110,22 +111,36 @@ fn read(
     Ok(Some(found))
 }
 
-/// Findings of all recordings, every GPU once.
+/// Findings of all recordings, every GPU once, and what could not be read.
+///
+/// One recording that is damaged does not cost the plan of all others. Errors: none could be read.
 fn all_findings(
     sources: &[RecordingSource],
     how: &Keeping<'_>,
-) -> Result<Vec<DeviceFinding>, CliError> {
-    let mut all = Vec::new();
-    let mut kept = 0;
+) -> Result<(Vec<DeviceFinding>, Vec<String>), CliError> {
+    let (mut all, mut damaged) = (Vec::new(), Vec::new());
+    let (mut kept, mut first_error) = (0, None);
     for source in sources {
-        let (found, was_kept) = findings(source, how)?;
-        kept += usize::from(was_kept);
-        all.extend(found);
+        match findings(source, how) {
+            Ok((found, was_kept)) => {
+                kept += usize::from(was_kept);
+                all.extend(found);
+            }
+            Err(error) => {
+                let told = format!("`{}` is left out: {}", source.name(), error.message);
+                output::warning(&told);
+                damaged.push(told);
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    if let Some(error) = first_error.filter(|_| damaged.len() == sources.len()) {
+        return Err(error);
     }
     if kept > 0 {
         output::info(&format!("findings of {kept} of {} recordings were kept", sources.len()));
     }
-    Ok(merged(all))
+    Ok((merged(all), damaged))
 }
 
 /// Says which entries of the policy fit nobody: a name that was misspelt protects nobody.

@@ -84,7 +84,7 @@ impl PoolPlan<'_> {
             ..SlotFacts::default()
         };
         let facts = slot.unwrap_or(&further);
-        let is_stated = facts.device.is_none();
+        let is_stated = slot.is_some() && facts.device.is_none();
         let tenants = members.iter().enumerate().map(|(place, it)| {
             let home = it.home.filter(|home| !is_stated && facts.device != Some(*home));
             let from = home.and_then(|it| names.devices.get(it).cloned());
@@ -123,6 +123,8 @@ impl PoolPlan<'_> {
     ) -> PlannedDevice {
         let busy: Option<f64> =
             members.iter().map(|it| Some(it.tenant.demand.as_ref()?.busy_share())).sum();
+        // A sum of nothing is -0.
+        let busy = busy.map(|it| it + 0.0);
         PlannedDevice {
             state,
             pool: self.yard.pool.name.clone(),
@@ -305,7 +307,6 @@ pub(crate) fn cost(
     models: &BTreeMap<String, Option<f64>>,
     now: &[Option<f64>],
 ) -> Option<FleetCost> {
-    let prices = question.prices.or(question.hardware)?;
     let is_used = |it: &&PlannedDevice| !it.tenants.is_empty();
     let price = |it: &PlannedDevice| models.get(&it.pool).copied().flatten();
     let then: Vec<Option<f64>> = devices.iter().filter(is_used).map(price).collect();
@@ -318,7 +319,7 @@ pub(crate) fn cost(
     let (now_per_hour, then_per_hour) = (sum(now), sum(&then));
     let saved = now_per_hour.zip(then_per_hour).map(|(now, then)| (now - then) * 24.0 * 30.0);
     Some(FleetCost {
-        currency: prices.currency.clone().unwrap_or_default(),
+        currency: question.currency(),
         now_per_hour,
         then_per_hour,
         saved_per_30_days: saved,
@@ -328,8 +329,10 @@ pub(crate) fn cost(
 
 /// Whether all tenants of a group would be alone by its own policy; for tests and summaries.
 pub(crate) fn soft_tenants(devices: &[PlannedDevice]) -> usize {
+    // Of a device that stays as it is nobody says that a wall stands in it.
     let is_soft = |it: &&PlannedDevice| {
-        matches!(it.mechanism, Some(MechanismId::Mps | MechanismId::TimeSlicing))
+        it.state == DeviceState::AsItIs
+            || matches!(it.mechanism, Some(MechanismId::Mps | MechanismId::TimeSlicing))
     };
     devices.iter().filter(is_soft).map(|it| it.tenants.len()).max().unwrap_or(1).max(1)
 }

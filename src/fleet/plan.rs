@@ -39,6 +39,20 @@ pub struct PlanQuestion<'a> {
     pub options: Options,
 }
 
+impl PlanQuestion<'_> {
+    /// Price of a GPU for an hour: as the prices say, else as the hardware does; `None` where neither names the model.
+    pub(crate) fn price_of(&self, model: Option<&str>) -> Option<f64> {
+        let stated = self.prices.and_then(|it| it.price_of(model));
+        stated.or_else(|| self.hardware?.price_of(model))
+    }
+
+    /// Currency of those prices; empty where no file names one.
+    pub(crate) fn currency(&self) -> String {
+        let stated = self.prices.and_then(|it| it.currency.clone());
+        stated.or_else(|| self.hardware?.currency.clone()).unwrap_or_default()
+    }
+}
+
 /// A plan for a fleet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FleetPlan {

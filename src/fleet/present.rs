@@ -11,6 +11,7 @@ use crate::fleet::whole::{Drawn, drawn};
 use crate::fleet::yard::{Member, Need, Pool, Yard, emptied};
 use crate::recommender::decide::proposal;
 use crate::recommender::played::Played;
+use crate::recommender::policy::Policy;
 use crate::recommender::situation::Situation;
 use crate::recommender::verdict::Outcome;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
@@ -159,7 +160,9 @@ fn as_now(
     let mut situation = roster.situations[device].clone();
     situation.tenants = members.iter().map(|it| yard.members[*it].tenant.clone()).collect();
     situation.options.budget = yard.pool.empty.options.budget;
-    let found = proposal(&situation, &Played::of(&situation), question.policy);
+    // That a verdict is not sure enough is nothing against what is there.
+    let policy = Policy { least_confidence: 0.0, ..question.policy.clone() };
+    let found = proposal(&situation, &Played::of(&situation), &policy);
     let reason = found.decisive.map(|it| it.sentence);
     match found.chosen.filter(|_| found.outcome == Outcome::Share) {
         Some(chosen) => Ok(Group {

@@ -87,8 +87,9 @@ impl Roster {
                     id: id.clone(),
                     name: key.name(),
                     tenants: own.len(),
-                    busy_gpus: own.iter().filter_map(busy).sum(),
-                    needed_mib: own.iter().filter_map(memory).sum(),
+                    // A sum of nothing is -0.
+                    busy_gpus: own.iter().filter_map(busy).sum::<f64>() + 0.0,
+                    needed_mib: own.iter().filter_map(memory).sum::<f64>() + 0.0,
                     sharable: sharable.get(key).copied().unwrap_or(0).min(own.len()),
                 },
             ));

@@ -35,7 +35,7 @@ pub(crate) fn drawn(question: &PlanQuestion<'_>, roster: &Roster, it: Drawn<'_>)
             .cmp(&key(other))
             .then_with(|| (&one.pool, &one.label).cmp(&(&other.pool, &other.label)))
     });
-    let price = |pool: &str| question.prices.or(question.hardware)?.price_of(Some(pool));
+    let price = |pool: &str| question.price_of(Some(pool));
     let pool_summaries: Vec<PoolSummary> =
         pools.iter().map(|it| it.summary(price(&it.yard.pool.name), is_stated)).collect();
     let yards: Vec<&Yard<'_>> = pools.iter().map(|it| &it.yard).collect();
@@ -94,9 +94,8 @@ fn summary(
     let risk: Option<Vec<f64>> = shared.iter().map(|it| it.out_of_memory_day_ratio).collect();
     let models: BTreeMap<String, Option<f64>> =
         pools.iter().map(|it| (it.pool.clone(), it.price_per_hour)).collect();
-    let prices = question.prices.or(question.hardware);
     let price_now: Vec<Option<f64>> =
-        now.iter().map(|it| prices?.price_of(question.devices[*it].model.as_deref())).collect();
+        now.iter().map(|it| question.price_of(question.devices[*it].model.as_deref())).collect();
     let mut found = Summary {
         sentence: String::new(),
         hosts: (!hosts.is_empty()).then_some(hosts.len()),
@@ -107,7 +106,12 @@ fn summary(
         gpus_at_least: at_least,
         gap_ratio: if then == 0 { 0.0 } else { then.saturating_sub(at_least) as f64 / then as f64 },
         tenants: roster.members.len(),
-        tenants_sharing: shared.iter().map(|it| it.tenants.len()).sum(),
+        tenants_sharing: devices
+            .iter()
+            .filter(|it| it.mechanism.is_some() || it.state == DeviceState::AsItIs)
+            .map(|it| it.tenants.len())
+            .filter(|it| *it > 1)
+            .sum(),
         tenants_moved: question.hardware.is_none().then(|| moves.count()),
         tenants_not_judged: devices
             .iter()
@@ -128,7 +132,9 @@ fn summary(
         least_confidence: confidences.iter().copied().reduce(f64::min),
         cost: cost(question, devices, &models, &price_now),
     };
-    found.sentence = sentence(&found, unplaced);
+    let further = devices.iter().filter(|it| it.state == DeviceState::Further).count();
+    let put = shared.iter().map(|it| it.tenants.len()).sum();
+    found.sentence = sentence(&found, unplaced, further, put);
     found
 }
 
@@ -137,7 +143,10 @@ fn gpus(count: usize) -> String {
 }
 
 /// What to do, in one sentence.
-fn sentence(it: &Summary, unplaced: usize) -> String {
+///
+/// - `further`: GPUs that are not there yet.
+/// - `put`: tenants that a verdict puts together.
+fn sentence(it: &Summary, unplaced: usize, further: usize, put: usize) -> String {
     if unplaced > 0 {
         return format!(
             "the stated hardware has no place for {unplaced} of {} tenants",
@@ -153,16 +162,24 @@ fn sentence(it: &Summary, unplaced: usize) -> String {
     };
     match (it.tenants, it.gpus_freed) {
         (0, _) => "nobody was seen on any of the GPUs".to_owned(),
-        (_, 0) => {
-            format!("nothing is to be gained: {} stay in use{is_best}", gpus(it.gpus_used_then))
-        }
+        (_, 0) if further > 0 => format!(
+            "{} more {} needed and as many become free: what shares now must not{is_best}",
+            gpus(further),
+            if further == 1 { "is" } else { "are" }
+        ),
+        (_, 0) => format!(
+            "nothing is to be gained: {} {} in use{is_best}",
+            gpus(it.gpus_used_then),
+            if it.gpus_used_then == 1 { "stays" } else { "stay" }
+        ),
         (_, more) if more < 0 => format!(
-            "{} more are needed: what shares now must not{is_best}",
-            gpus(more.unsigned_abs() as usize)
+            "{} more {} needed: what shares now must not{is_best}",
+            gpus(more.unsigned_abs() as usize),
+            if more == -1 { "is" } else { "are" }
         ),
         (_, freed) => format!(
             "put {} of {} tenants together: {} instead of {}, which frees {freed}{is_best}",
-            it.tenants_sharing,
+            put,
             it.tenants,
             gpus(it.gpus_used_then),
             it.gpus_used_now
@@ -197,10 +214,9 @@ fn freedom_change(
         label: it.label.clone(),
         tenants: it.tenants.iter().map(|it| it.name.clone()).collect(),
     };
-    let is_there = |it: &&PlannedDevice| it.state != DeviceState::Further;
-    let all: Vec<Seated> = devices.iter().filter(is_there).map(seat).collect();
+    let all: Vec<Seated> = devices.iter().map(seat).collect();
     let is_kept = |it: &&PlannedDevice| it.state != DeviceState::Freed;
-    let kept: Vec<Seated> = devices.iter().filter(is_there).filter(is_kept).map(seat).collect();
+    let kept: Vec<Seated> = devices.iter().filter(is_kept).map(seat).collect();
     let layouts = pools.iter().flat_map(|pool| {
         let board = pool.yard.board();
         let of = move |it: &'_ Shared| {
@@ -240,15 +256,17 @@ fn freedom_sentences(it: &FreedomChange) -> Vec<String> {
         of.drains.iter().find(|it| it.gpus == size).map(|it| it.tenants_to_move)
     };
     // Nothing of stated hardware was there before, so that nothing of it is freed.
-    let sizes: &[usize] = if it.now.is_some() { &[1, 8] } else { &[] };
+    let is_freed = it.now.is_some() && it.handed_back.gpus < it.then.gpus;
+    let sizes: &[usize] = if is_freed { &[1, 8] } else { &[] };
     for size in sizes.iter().copied() {
         let Some(then) = moves(&it.handed_back, size) else { continue };
         let now = it.now.as_ref().and_then(|it| moves(it, size));
         let now = now.map_or_else(String::new, |it| format!(", where it takes {it} now"));
         found.push(format!(
-            "if the freed GPUs are handed back, {} on one host {} moving {then} tenants{now}",
+            "if the freed GPUs are handed back, {} on one host {} moving {then} {}{now}",
             if size == 1 { "a whole GPU".to_owned() } else { format!("{size} whole GPUs") },
             if size == 1 { "takes" } else { "take" },
+            if then == 1 { "tenant" } else { "tenants" },
         ));
     }
     found.extend(parts_sentence(&it.parts));
@@ -272,6 +290,25 @@ fn parts_sentence(parts: &PartCapacity) -> Option<String> {
     ))
 }
 
+/// One GPU that was seen on two hosts at one time: a copy of a recording, or host names that differ.
+fn twice(devices: &[DeviceFinding]) -> Option<String> {
+    let has_uuid = |it: &&DeviceFinding| it.gpu.starts_with("GPU-");
+    let mut seen: Vec<&DeviceFinding> = devices.iter().filter(has_uuid).collect();
+    seen.sort_by(|one, other| (&one.gpu, one.from_us).cmp(&(&other.gpu, other.from_us)));
+    let is_twice = |it: &&[&DeviceFinding]| {
+        it[0].gpu == it[1].gpu && it[0].host != it[1].host && it[1].from_us < it[0].until_us
+    };
+    let first = seen.windows(2).find(is_twice)?;
+    let count = seen.windows(2).filter(is_twice).count();
+    Some(format!(
+        "{} counted more than once: `{}` was seen as {} and as {} at the same time; give each recording once, under one host name",
+        if count == 1 { "a GPU is".to_owned() } else { format!("{count} GPUs are") },
+        first[0].gpu,
+        first[0].label(),
+        first[1].label(),
+    ))
+}
+
 /// What a reader has to know before it decides.
 fn caveats(question: &PlanQuestion<'_>, pools: &[PoolPlan<'_>], told: Vec<String>) -> Vec<String> {
     let mut found = told;
@@ -288,6 +325,7 @@ fn caveats(question: &PlanQuestion<'_>, pools: &[PoolPlan<'_>], told: Vec<String
             "samples lie up to {worst:.0} s apart: bursts and peaks of memory between them were not seen, and a tenant without a stated `memory_limit_mib` is not put beside others"
         ));
     }
+    found.extend(twice(question.devices));
     if question.hardware.is_none() {
         found.push("tenants stay on the model of GPU on which they were recorded; `--hardware FILE` plans for another mix".to_owned());
     }
