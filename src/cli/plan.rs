@@ -127,7 +127,7 @@ fn all_findings(
                 all.extend(found);
             }
             Err(error) => {
-                let told = format!("`{}` is left out: {}", source.name(), error.message);
+                let told = format!("`{}` is left out: {}", source.name(), error.message());
                 output::warning(&told);
                 damaged.push(told);
                 first_error.get_or_insert(error);
