@@ -17,8 +17,8 @@ use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Tenants of one model that are compared pair by pair at most: some ten thousand pairs.
-const MOST_TENANTS: usize = 160;
+/// Tenants of one model that are compared pair by pair at most: two thousand pairs, which take seconds.
+const MOST_TENANTS: usize = 64;
 /// Events to replay for each pair: enough to rank pairs; groups that come out of it are small.
 const PAIR_EVENTS: u64 = 10_000;
 /// Tenants on one device at most: as many as one MPS server takes.
