@@ -78,8 +78,10 @@ fn main() {
         // What a second run with nothing changed does: read findings, and plan.
         let clock = Clock::start();
         let read = kept.iter().map(|it| serde_json::from_str(it).expect("what was written"));
-        let found = planned(&read.collect::<Vec<DeviceFinding>>());
+        let read: Vec<DeviceFinding> = read.collect();
+        let found = planned(&read);
         let spent = clock.spent();
+        assert_eq!(read, devices, "what was kept is what was found");
         say(&format!(
             "| {size} | {days} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.0} | {} |",
             seen[0],

@@ -129,7 +129,27 @@ fn a_table_of_findings_is_no_recording_and_goes_with_its_recording() {
     assert!(kept());
     let answer = bench.run(&["analyze", &one]);
     assert_eq!(answer.code(), 0, "{}", answer.stderr());
-    assert!(!kept() || bench.run(&["plan", &one]).code() == 0);
+    let again = bench.run(&["plan", &one]);
+    assert_eq!(again.code(), 0, "{}", again.stderr());
+    again.expect_stderr("findings of 1 of 1 recordings were kept");
+}
+
+#[test]
+fn a_damaged_recording_is_left_out_and_told_and_the_others_are_planned() {
+    let bench = Workbench::new();
+    host(&bench.path("fleet/a"), "a", 2, 0);
+    host(&bench.path("fleet/b"), "b", 2, 0);
+    bench.file("policy.toml", NOTEBOOKS);
+    let segment = bench.path("fleet/b/segment-000000.parquet");
+    let whole = std::fs::read(&segment).expect("a segment");
+    std::fs::write(&segment, &whole[..whole.len() / 2]).expect("half of it");
+    let fleet = bench.path("fleet").to_string_lossy().into_owned();
+    let answer = bench.run(&["plan", &fleet, "--policy", "policy.toml"]);
+    answer.expect_code(0).expect_stderr("warning: `b` is left out");
+    assert!(answer.stdout().contains("`b` is left out"), "{}", answer.stdout());
+    assert!(answer.stdout().contains("2 GPUs"), "{}", answer.stdout());
+    std::fs::write(bench.path("fleet/a/segment-000000.parquet"), "no").expect("the other too");
+    bench.run(&["plan", &fleet]).expect_code(1).expect_stderr("segment-000000.parquet");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use cotenant::recommender::reason::{ReasonKind, Weight};
 use cotenant::recommender::situation::Situation;
 use cotenant::recommender::together::together;
 use cotenant::recommender::verdict::{Outcome, Verdict};
+use cotenant::report::recommend::Recommendation;
 use std::path::Path;
 use verdict_world::situation;
 
@@ -282,6 +283,18 @@ fn how_many_of_many_fit_is_said_with_what_binds_and_stands_in_the_json() {
     assert_eq!((fitting.names.len(), fitting.devices), (20, 4));
     let document = serde_json::to_value(&found).expect("it is JSON");
     assert_eq!(document["fitting"]["bound_by"], "memory");
+    let shown = Recommendation {
+        title: "",
+        verdicts: std::slice::from_ref(&found),
+        together: None,
+        configuration: &configuration(&[]),
+        notes: &[],
+        tool_version: "",
+        command: "",
+    };
+    let lead = shown.headline();
+    assert!(lead.contains("20 of 64 fit under time slicing"), "{lead}");
+    assert!(lead.ends_with("4 such GPUs take them all."), "{lead}");
     let strict = "16 x job: batch, team a, must not crash, may stall, 4 % in 2s, SMs 60 %, 1 GB";
     assert_eq!(verdict("L40S", strict).fitting, None, "not even two may share");
     let busy = "30 x nb: batch, team a, steady 9 %, SMs 50 %, bandwidth 5 %, 1 GB";

@@ -10,7 +10,7 @@ use crate::domain::ident::GpuId;
 use crate::fleet::thin::{thinned, thinned_stairs};
 use crate::recommender::seen::ability;
 use crate::recommender::shape::LoadShape;
-use crate::recommender::situation::{Current, DeviceFacts, Limits, Situation, Tenant};
+use crate::recommender::situation::{Current, DeviceFacts, Limits, MIB, Situation, Tenant};
 use crate::recommender::tenant_policy::TenantPolicies;
 use crate::stats::staircase::{Rise, Staircase};
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,6 @@ use std::sync::Arc;
 pub const FINDINGS_VERSION: u32 = 1;
 /// Pieces of work that are kept of a demand: enough for a replay of twice the usual budget.
 pub const MOST_PIECES: usize = 4_000;
-/// Bytes of a MiB.
-pub(crate) const MIB: f64 = 1_048_576.0;
 /// Levels of memory that are kept; finer steps are rounded up to the next one.
 pub const MOST_LEVELS: usize = 64;
 

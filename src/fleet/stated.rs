@@ -8,7 +8,6 @@ use crate::domain::ident::GpuId;
 use crate::fleet::assemble::{PoolPlan, SlotFacts};
 use crate::fleet::class::ClassKey;
 use crate::fleet::compatibility::compatibilities;
-use crate::fleet::findings::MIB;
 use crate::fleet::hardware::{Hardware, HardwareModel, known_name};
 use crate::fleet::packing::{Group, packed};
 use crate::fleet::plan::{FleetPlan, PlanQuestion};
@@ -17,7 +16,7 @@ use crate::fleet::whole::{Drawn, drawn};
 use crate::fleet::yard::{Member, Need, Pool, Yard, emptied, need_of};
 use crate::recommender::seen::ability;
 use crate::recommender::shape::LoadShape;
-use crate::recommender::situation::{Current, DeviceFacts, Situation};
+use crate::recommender::situation::{Current, DeviceFacts, MIB, Situation};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 

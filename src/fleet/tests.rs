@@ -170,6 +170,98 @@ fn what_shares_now_and_must_not_is_named_and_takes_more_gpus() {
     assert!(found.refused_now[0].reason.contains("trust domain"), "{:?}", found.refused_now);
     assert_eq!(found.summary.gpus_freed, -1);
     assert!(found.devices.iter().any(|it| it.state == DeviceState::Further));
+    let summary = &found.summary;
+    assert_eq!(summary.tenants_moved, Some(1), "one goes to the GPU that has to be bought");
+    assert!(summary.sentence.starts_with("1 GPU more is needed"), "{}", summary.sentence);
+    assert_eq!((found.freedom.then.gpus, found.freedom.handed_back.gpus), (2, 2));
+    let sentences = found.freedom.sentences.join(" ");
+    assert!(!sentences.contains("handed back"), "nothing is freed: {sentences}");
+}
+
+#[test]
+fn gpus_that_become_free_beside_gpus_that_are_needed_are_no_standstill() {
+    let mut devices =
+        fleet(H100, vec![tenant("nb-1", 0.04, 1.0, 4.0), tenant("nb-2", 0.04, 1.0, 4.0)]);
+    let strangers = vec![tenant("job-1", 0.1, 0.05, 6.0), tenant("guest-1", 0.1, 0.05, 6.0)];
+    devices.push(device("h", 0, L40S, strangers));
+    let summary = planned(&devices).summary;
+    assert_eq!(summary.gpus_freed, 0);
+    let said = &summary.sentence;
+    assert!(said.starts_with("1 GPU more is needed and as many become free"), "{said}");
+    assert_eq!(summary.tenants_moved, Some(2));
+}
+
+#[test]
+fn a_verdict_that_is_not_sure_enough_is_nothing_against_what_is_there() {
+    let tenants = (0..3).map(|it| tenant(&format!("nb-{it}"), 0.04, 1.0, 4.0)).collect();
+    let devices = [device("h", 0, L40S, tenants)];
+    let found = plan(&PlanQuestion {
+        devices: &devices,
+        said: &TenantPolicies::from_toml(POLICY).unwrap(),
+        policy: &Policy { least_confidence: 1.0, ..Policy::default() },
+        hardware: None,
+        prices: None,
+        limits: Limits::default(),
+        options: Options::default(),
+    });
+    assert_eq!((found.refused_now.len(), found.summary.gpus_freed), (0, 0));
+}
+
+#[test]
+fn whoever_stays_together_as_it_is_counts_as_sharing() {
+    let mut unseen = tenant("nb-2", 0.1, 0.05, 6.0);
+    unseen.demand = None;
+    let summary =
+        planned(&[device("h", 0, L40S, vec![tenant("nb-1", 0.1, 0.05, 6.0), unseen])]).summary;
+    assert_eq!((summary.tenants_sharing, summary.largest_fault_domain), (2, 2));
+}
+
+#[test]
+fn prices_of_both_files_count_and_a_sum_without_one_of_them_is_missing() {
+    let hardware = "[[gpu]]\nmodel = \"L40S\"\ncount = 2\nprice_per_hour = 1.0\n";
+    let hardware = Hardware::from_toml(hardware).unwrap();
+    let prices = "currency = \"EUR\"\n[[gpu]]\nmodel = \"H100\"\nprice_per_hour = 3.0\n";
+    let prices = Hardware::prices_from_toml(prices).unwrap();
+    let devices = fleet(H100, vec![tenant("nb-1", 0.04, 1.0, 4.0), tenant("nb-2", 0.04, 1.0, 4.0)]);
+    let said = TenantPolicies::from_toml(POLICY).unwrap();
+    let policy = Policy::default();
+    let summary = |prices: Option<&Hardware>| {
+        plan(&PlanQuestion {
+            devices: &devices,
+            said: &said,
+            policy: &policy,
+            hardware: Some(&hardware),
+            prices,
+            limits: Limits::default(),
+            options: Options::default(),
+        })
+        .summary
+    };
+    let both = summary(Some(&prices));
+    assert_eq!(both.tenants_moved, None, "everybody comes anew");
+    let cost = both.cost.unwrap();
+    assert_eq!((cost.now_per_hour, cost.then_per_hour), (Some(6.0), Some(1.0)));
+    assert_eq!((cost.saved_per_30_days, cost.currency.as_str()), (Some(3600.0), "EUR"));
+    let one = summary(None).cost.unwrap();
+    assert_eq!(
+        (one.now_per_hour, one.then_per_hour, one.saved_per_30_days),
+        (None, Some(1.0), None)
+    );
+    assert_eq!(one.gpus_without_price, 2);
+}
+
+#[test]
+fn one_gpu_at_one_time_on_two_hosts_is_told() {
+    let of = |host: &str| DeviceFinding {
+        gpu: "GPU-1".to_owned(),
+        ..device(host, 0, L40S, vec![tenant("nb-1", 0.04, 1.0, 4.0)])
+    };
+    let is_told = |devices: &[DeviceFinding]| {
+        planned(devices).caveats.iter().any(|it| it.contains("counted more than once"))
+    };
+    assert!(is_told(&[of("a"), of("b")]));
+    let later = DeviceFinding { from_us: 600_000_000, until_us: 900_000_000, ..of("b") };
+    assert!(!is_told(&[of("a"), later]), "it was moved to another host");
 }
 
 #[test]
@@ -277,6 +369,19 @@ fn kinds() -> impl Strategy<Value = Vec<TenantFinding>> {
 
 fn text(plan: &FleetPlan) -> String {
     format!("{plan:?}")
+}
+
+proptest! {
+    #[test]
+    fn a_finding_that_is_kept_and_read_is_the_same_to_the_last_digit(
+        number in proptest::num::f64::NORMAL
+    ) {
+        let mut finding = device("h", 0, L40S, Vec::new());
+        finding.total_mib = Some(number);
+        let text = serde_json::to_string(&finding).unwrap();
+        let read: DeviceFinding = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(read, finding);
+    }
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use crate::recommender::layout::fits;
 use crate::recommender::mechanism::{Case, accepted, peak_in_doubt};
 use crate::recommender::played::{Played, Solo};
 use crate::recommender::policy::Policy;
-use crate::recommender::situation::{Current, Situation, Tenant};
+use crate::recommender::situation::{Current, MIB, Situation, Tenant};
 use crate::recommender::tenant_policy::Class;
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
@@ -269,7 +269,7 @@ impl<'a> Yard<'a> {
             let low = tenant.demand.as_ref().map_or(1.0, |it| it.width.low);
             let at_once = busy * low / self.policy.mps_busy_ratio.max(1e-9);
             least[0] = least[0].min(in_turns.min(at_once).min(1.0));
-            let held = tenant.memory.as_ref().map(|it| it.stairs.mean() / 1_048_576.0);
+            let held = tenant.memory.as_ref().map(|it| it.stairs.mean() / MIB);
             let room = self.pool.empty.room_mib(self.policy).unwrap_or(f64::INFINITY);
             let held = held.unwrap_or(applicant.needed_mib).min(applicant.needed_mib);
             least[1] = least[1].min(held / room);

@@ -9,6 +9,7 @@ pub mod diagnosis;
 pub mod figure;
 pub mod fleet;
 mod influences;
+mod pieces;
 pub mod plot;
 pub mod recommend;
 pub mod render;

@@ -1,7 +1,7 @@
 //! From series to rows: holds what belongs together, merges it, settles whose it is, and passes it on.
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
-use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+use crate::domain::ident::{ProcessKey, Subject};
 use crate::domain::metric::{Dialect, Metric};
 use crate::domain::outline::Process;
 use crate::domain::sink::Fact;
@@ -254,7 +254,9 @@ impl Gatherer {
             if merged.is_doubled {
                 self.unfit.doubled.insert((metric, owner.clone()));
             }
-            let Some((place, pod)) = self.place(&owner, profile.as_deref(), run)? else {
+            let Some((place, pod)) =
+                self.cards.place(&owner, profile.as_deref(), &self.masked, run)?
+            else {
                 run.reject(metric.key(), "a GPU with a UUID or an index", "a masked UUID");
                 continue;
             };
@@ -305,42 +307,6 @@ impl Gatherer {
         Ok(())
     }
 
-    /// Where readings of an owner belong, and the pod whose labels are on them.
-    fn place(
-        &mut self,
-        owner: &Owner,
-        profile: Option<&str>,
-        run: &mut ImportRun<'_>,
-    ) -> Result<Option<(Subject, Option<TenantId>)>, ImportError> {
-        let card = match owner {
-            Owner::Service(tenant) => {
-                return Ok(Some((Subject::Tenant { gpu: None, tenant: tenant.clone() }, None)));
-            }
-            Owner::Card { card, .. } | Owner::Share { card, .. } | Owner::Process { card, .. } => {
-                card
-            }
-        };
-        let Some(gpu): Option<GpuId> = self.cards.gpu(card, &self.masked, run)? else {
-            return Ok(None);
-        };
-        Ok(Some(match owner {
-            Owner::Card { part, pod, .. } => {
-                let place = match self.cards.instance(&gpu, part, profile, run)? {
-                    Some(instance) => Subject::MigInstance { instance },
-                    None => Subject::Device { gpu },
-                };
-                (place, pod.clone())
-            }
-            Owner::Process { pid, .. } => {
-                let process = ProcessKey { pid: *pid, started: None };
-                (Subject::Process { gpu, process }, None)
-            }
-            Owner::Share { tenant, .. } | Owner::Service(tenant) => {
-                (Subject::Tenant { gpu: Some(gpu), tenant: tenant.clone() }, None)
-            }
-        }))
-    }
-
     fn describe_source(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         if std::mem::replace(&mut self.is_described, true) {
             return Ok(());
@@ -365,7 +331,9 @@ impl Gatherer {
         self.settle_shapes();
         self.pass_on(run)?;
         let shapes = std::mem::take(&mut self.shapes);
-        shapes.report(run, |owner, run| Ok(self.place(owner, None, run)?.map(|it| it.0)))?;
+        shapes.report(run, |owner, run| {
+            Ok(self.cards.place(owner, None, &self.masked, run)?.map(|it| it.0))
+        })?;
         self.unknown.warning().into_iter().for_each(|it| run.warn(it));
         self.unseen.report(&self.cards, run)?;
         self.services.report(run)?;

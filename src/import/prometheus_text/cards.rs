@@ -1,12 +1,12 @@
 //! The cards of a file: which GPU a set of labels means, and what was told about it.
 
-use crate::domain::ident::{GpuId, MigInstanceId};
+use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
 use crate::domain::outline::{Device, MigInstance};
 use crate::domain::sink::Fact;
 use crate::import::error::ImportError;
 use crate::import::gpu_names::{GpuNames, given};
 use crate::import::prometheus_text::line::Labels;
-use crate::import::prometheus_text::owner::{Card, Part, card};
+use crate::import::prometheus_text::owner::{Card, Owner, Part, card};
 use crate::import::run::ImportRun;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,8 +99,43 @@ impl Cards {
         run.fact(Fact::Device(device))
     }
 
+    /// Where readings of an owner belong, and the pod whose labels are on them; `Ok(None)` when nothing names a GPU.
+    pub(crate) fn place(
+        &mut self,
+        owner: &Owner,
+        profile: Option<&str>,
+        masked: &BTreeSet<u32>,
+        run: &mut ImportRun<'_>,
+    ) -> Result<Option<(Subject, Option<TenantId>)>, ImportError> {
+        let card = match owner {
+            Owner::Service(tenant) => {
+                return Ok(Some((Subject::Tenant { gpu: None, tenant: tenant.clone() }, None)));
+            }
+            Owner::Card { card, .. } | Owner::Share { card, .. } | Owner::Process { card, .. } => {
+                card
+            }
+        };
+        let Some(gpu) = self.gpu(card, masked, run)? else { return Ok(None) };
+        Ok(Some(match owner {
+            Owner::Card { part, pod, .. } => {
+                let place = match self.instance(&gpu, part, profile, run)? {
+                    Some(instance) => Subject::MigInstance { instance },
+                    None => Subject::Device { gpu },
+                };
+                (place, pod.clone())
+            }
+            Owner::Process { pid, .. } => {
+                let process = ProcessKey { pid: *pid, started: None };
+                (Subject::Process { gpu, process }, None)
+            }
+            Owner::Share { tenant, .. } | Owner::Service(tenant) => {
+                (Subject::Tenant { gpu: Some(gpu), tenant: tenant.clone() }, None)
+            }
+        }))
+    }
+
     /// The instance that labels mean; `None` for the whole card.
-    pub(crate) fn instance(
+    fn instance(
         &mut self,
         gpu: &GpuId,
         part: &Part,

@@ -285,41 +285,7 @@ impl Reader {
         masked: &BTreeSet<u32>,
         run: &mut ImportRun<'_>,
     ) -> Result<Option<(Subject, Option<TenantId>)>, ImportError> {
-        self.place_owner(&row.owner, row.profile.as_deref(), masked, run)
-    }
-
-    fn place_owner(
-        &mut self,
-        owner: &Owner,
-        profile: Option<&str>,
-        masked: &BTreeSet<u32>,
-        run: &mut ImportRun<'_>,
-    ) -> Result<Option<(Subject, Option<TenantId>)>, ImportError> {
-        let card = match owner {
-            Owner::Service(tenant) => {
-                return Ok(Some((Subject::Tenant { gpu: None, tenant: tenant.clone() }, None)));
-            }
-            Owner::Card { card, .. } | Owner::Share { card, .. } | Owner::Process { card, .. } => {
-                card
-            }
-        };
-        let Some(gpu) = self.cards.gpu(card, masked, run)? else { return Ok(None) };
-        Ok(Some(match owner {
-            Owner::Card { part, pod, .. } => {
-                let place = match self.cards.instance(&gpu, part, profile, run)? {
-                    Some(instance) => Subject::MigInstance { instance },
-                    None => Subject::Device { gpu },
-                };
-                (place, pod.clone())
-            }
-            Owner::Process { pid, .. } => {
-                let process = ProcessKey { pid: *pid, started: None };
-                (Subject::Process { gpu, process }, None)
-            }
-            Owner::Share { tenant, .. } | Owner::Service(tenant) => {
-                (Subject::Tenant { gpu: Some(gpu), tenant: tenant.clone() }, None)
-            }
-        }))
+        self.cards.place(&row.owner, row.profile.as_deref(), masked, run)
     }
 
     fn pass_on(&mut self, placed: Vec<Placed>, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
@@ -343,7 +309,7 @@ impl Reader {
         self.unseen.report(&self.cards, run)?;
         let shapes = std::mem::take(&mut self.shapes);
         shapes.report(run, |owner, run| {
-            self.place_owner(owner, None, &BTreeSet::new(), run).map(|it| it.map(|it| it.0))
+            Ok(self.cards.place(owner, None, &BTreeSet::new(), run)?.map(|it| it.0))
         })?;
         self.clock.report_assumptions(run)
     }

@@ -4,7 +4,7 @@ use crate::fleet::freedom::{Drain, Freedom};
 use crate::fleet::plan::FleetPlan;
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, words};
-use crate::report::fleet::statement;
+use crate::report::pieces::statement;
 use crate::report::wording::{list, name, percent};
 
 pub(super) fn blocks(plan: &FleetPlan) -> Vec<Block> {

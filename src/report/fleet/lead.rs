@@ -5,7 +5,7 @@ use crate::recommender::mechanism::MechanismId;
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, percent_or, words};
 use crate::report::figure::{Figure, Tile, TileKind, TilePanel, TilesFigure};
-use crate::report::fleet::statement;
+use crate::report::pieces::statement;
 use crate::report::wording::{capitalised, chance, count, list, name, percent, sentence, stopped};
 
 /// GPUs that are shared against the rules and named at most.

@@ -9,7 +9,8 @@ mod mix;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::fleet::plan::{FleetPlan, Unseen};
 use crate::report::Report;
-use crate::report::block::{Block, Caveat, Mark, Statement};
+use crate::report::block::{Block, Caveat, Mark};
+use crate::report::pieces::{heading, statement};
 use crate::report::wording;
 use crate::report::wording::{capitalised, count, name, sentence, stopped};
 
@@ -94,18 +95,4 @@ fn unseen(plan: &FleetPlan) -> Vec<Block> {
         });
     }
     blocks
-}
-
-fn heading(level: u8, anchor: &str, text: &str) -> Block {
-    Block::Heading { level, anchor: anchor.to_owned(), text: text.to_owned() }
-}
-
-/// A sentence of the plan with a mark.
-fn statement(mark: Mark, tag: &str, text: &str, notes: Vec<String>) -> Block {
-    Block::Statement(Statement {
-        mark,
-        tag: tag.to_owned(),
-        text: stopped(&capitalised(&sentence(text))),
-        notes: notes.iter().map(|it| stopped(&capitalised(&sentence(it)))).collect(),
-    })
 }

@@ -3,7 +3,7 @@
 use crate::recommender::configuration::Configuration;
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::words;
-use crate::report::recommend::statement;
+use crate::report::pieces::statement;
 use crate::report::wording::{capitalised, sentence};
 
 /// Files, names of resources, and what stands in the way.

@@ -9,10 +9,10 @@ use crate::recommender::situation::Current;
 use crate::recommender::verdict::{Chosen, Outcome, Rejected, Verdict};
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, words};
+use crate::report::pieces::{heading, statement};
 use crate::report::recommend::lead::{one, what};
-use crate::report::recommend::{heading, statement};
 use crate::report::wording::{
-    capitalised, chance, count, name, percent, sentence, shorten, slug, stopped,
+    capitalised, chance, count, name, percent, sentence, shorten, slug, some, stopped,
 };
 
 /// Longest name in a table, so that text keeps within eighty columns.
@@ -37,7 +37,9 @@ pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> V
         blocks.push(statement(Mark::Probable, "or", &it.sentence, Vec::new()));
     }
     if let Some(it) = &verdict.fitting {
-        blocks.push(statement(Mark::Probable, "or", &it.sentence, Vec::new()));
+        let names: Vec<String> = it.names.iter().map(|it| format!("`{it}`")).collect();
+        let who = format!("these are {}", some(&names));
+        blocks.push(statement(Mark::Probable, "or", &it.sentence, vec![who]));
     }
     if let Some(chosen) = &verdict.chosen {
         blocks.extend(assignments(chosen));

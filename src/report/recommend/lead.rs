@@ -5,7 +5,8 @@ use crate::recommender::together::Together;
 use crate::recommender::verdict::{Outcome, Verdict};
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, words};
-use crate::report::recommend::{Recommendation, statement};
+use crate::report::pieces::statement;
+use crate::report::recommend::Recommendation;
 use crate::report::wording::{capitalised, count, list, name, sentence};
 
 pub(super) fn headline(input: &Recommendation<'_>) -> String {
@@ -22,7 +23,10 @@ pub(super) fn what(verdict: &Verdict) -> String {
         (Outcome::Nobody, _) => "nobody works on it".to_owned(),
         (Outcome::NotEnoughEvidence, _) => "not enough evidence".to_owned(),
         (Outcome::Exclusive, _) if verdict.current.tenants < 2 => "as it is: one tenant".to_owned(),
-        (Outcome::Exclusive, _) => "a device for each tenant".to_owned(),
+        (Outcome::Exclusive, _) => match &verdict.fitting {
+            Some(it) => format!("{} of {} share it, the others leave", it.tenants, it.of),
+            None => "a device for each tenant".to_owned(),
+        },
         (Outcome::Share, Some(chosen)) => match &chosen.layout {
             Some(layout) => format!("MIG, {layout}"),
             None => mechanism(chosen.mechanism).title().to_owned(),
@@ -47,7 +51,14 @@ pub(super) fn one(verdict: &Verdict) -> String {
         Outcome::Exclusive if verdict.current.tenants < 2 => {
             format!("Leave {label} to its one tenant{why}.")
         }
-        Outcome::Exclusive => format!("Give each tenant of {label} a device of its own{why}."),
+        Outcome::Exclusive => match &verdict.fitting {
+            Some(it) => format!(
+                "{label} does not take all of its tenants: {}. {} such GPUs take them all.",
+                sentence(&it.sentence),
+                it.devices
+            ),
+            None => format!("Give each tenant of {label} a device of its own{why}."),
+        },
         Outcome::NotEnoughEvidence => {
             let next = verdict.measurement.as_ref().map_or_else(String::new, |it| {
                 format!(" To settle it: {}.", sentence(&it.measurement.sentence))

@@ -8,8 +8,9 @@ use crate::recommender::configuration::Configuration;
 use crate::recommender::together::Together;
 use crate::recommender::verdict::Verdict;
 use crate::report::Report;
-use crate::report::block::{Block, Mark, Statement};
-use crate::report::wording::{capitalised, count, name, sentence, stopped};
+use crate::report::block::Block;
+use crate::report::pieces::heading;
+use crate::report::wording::{count, name, sentence};
 
 /// Everything that the answer is made from.
 #[derive(Debug, Clone, Copy)]
@@ -68,18 +69,4 @@ pub fn report(input: &Recommendation<'_>) -> Report {
         title => format!("How to share: {}", name(title)),
     };
     Report { title, subtitle, blocks }
-}
-
-fn heading(level: u8, anchor: &str, text: &str) -> Block {
-    Block::Heading { level, anchor: anchor.to_owned(), text: text.to_owned() }
-}
-
-/// A sentence of the recommender with a mark.
-fn statement(mark: Mark, tag: &str, text: &str, notes: Vec<String>) -> Block {
-    Block::Statement(Statement {
-        mark,
-        tag: tag.to_owned(),
-        text: stopped(&capitalised(&sentence(text))),
-        notes: notes.iter().map(|it| stopped(&capitalised(&sentence(it)))).collect(),
-    })
 }
