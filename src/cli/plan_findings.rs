@@ -88,11 +88,7 @@ fn computed(
     if gpus.is_empty() {
         found = unplaced(recording, &name, how)?;
     }
-    // As they would be read, so that a second run gives the same bytes.
-    let again = |it: &DeviceFinding| -> Option<DeviceFinding> {
-        serde_json::from_str(&serde_json::to_string(it).ok()?).ok()
-    };
-    Ok(found.iter().map(|it| again(it).unwrap_or_else(|| it.clone())).collect())
+    Ok(found)
 }
 
 /// Tenants of a recording that names no GPU, each with one to itself.
