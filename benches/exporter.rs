@@ -1,6 +1,6 @@
 //! How well scrapes keep the shape in 200 generated scenarios, and what the exporter costs.
 //!
-//! `cargo bench --bench exporter`; the first argument is the number of scenarios.
+//! `cargo bench --bench exporter`; the first argument is the number of scenarios, the second the seed of the first one.
 
 #![allow(
     clippy::unwrap_used,
@@ -44,11 +44,13 @@ impl Tally {
 }
 
 fn main() {
-    let scenarios = std::env::args().skip(1).find_map(|it| it.parse().ok()).unwrap_or(200);
+    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|it| it.parse().ok()).collect();
+    let scenarios = numbers.first().copied().unwrap_or(200);
+    let first = numbers.get(1).copied().unwrap_or(1);
     let (mut devices, mut tenants) = (Tally::default(), Tally::default());
     let mut misses: BTreeMap<String, u32> = BTreeMap::new();
     let (mut duty, mut cv) = (0.0_f64, Vec::new());
-    for seed in 1..=scenarios {
+    for seed in first..first.saturating_add(scenarios) {
         let ways = three_ways(&scenario(seed));
         let (full, scraped, plain) = (words(&ways.full), words(&ways.scraped), words(&ways.plain));
         for (name, word) in &full {

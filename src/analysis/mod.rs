@@ -56,6 +56,8 @@ pub struct Question {
     pub clock_offsets: BTreeMap<String, f64>,
     /// Whether tenants of which no GPU is known are taken to share one.
     pub assume_one_gpu: bool,
+    /// Most GPUs whose samples may be in memory at a time; `None`: as many as there are threads.
+    pub most_parts: Option<usize>,
 }
 
 /// Everything that a recording means, GPU by GPU.
@@ -76,7 +78,8 @@ pub fn compute<E: Send>(
     };
     // Tenants that do not say where they run can only run on the only GPU there is.
     let guests = unplaced_part.as_ref().filter(|_| gpus.len() == 1);
-    let devices: Result<Vec<DeviceFindings>, E> = one_part_for_each_thread(&gpus, |gpu| {
+    let most = question.most_parts.unwrap_or(usize::MAX);
+    let devices: Result<Vec<DeviceFindings>, E> = some_parts_at_a_time(&gpus, most, |gpu| {
         Ok(device_findings(gpu, outline, question, &load(Some(gpu))?, guests))
     })
     .into_iter()
@@ -144,6 +147,15 @@ pub fn one_part_for_each_thread<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
+    some_parts_at_a_time(items, usize::MAX, work)
+}
+
+/// The same with at most so many items under way at a time, and at least one.
+fn some_parts_at_a_time<T: Sync, R: Send>(
+    items: &[T],
+    most: usize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let take = || {
         let mut done = Vec::new();
@@ -153,7 +165,7 @@ pub fn one_part_for_each_thread<T: Sync, R: Send>(
             done.push((position, work(item)));
         }
     };
-    let threads = rayon::current_num_threads().min(items.len());
+    let threads = rayon::current_num_threads().min(items.len()).min(most.max(1));
     let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(take)).collect();
         running

@@ -9,13 +9,18 @@ use crate::cli::moment::Moment;
 use crate::cli::progress::during;
 use crate::cli::spool::name_of;
 use crate::cli::tenants::clock_offsets;
+use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::recommender::policy::Policy;
 use crate::recommender::suitability::{Suitability, judge};
 use crate::report::{Report, ReportInput};
 use crate::storage::{Selection, StoredRecording};
+use std::collections::BTreeSet;
 use std::path::Path;
+
+/// Samples of several GPUs are in memory together only as far as they fit in this.
+const MEMORY_FOR_SAMPLES_BYTES: u64 = 512 << 20;
 
 /// Everything that a command may show.
 #[derive(Debug)]
@@ -58,8 +63,12 @@ pub(crate) fn analyse(
     policy: Policy,
 ) -> Result<Results, CliError> {
     let outline = recording.outline().clone();
+    let bounded = Question {
+        most_parts: Some(parts_in_memory(recording, question.span)),
+        ..question.clone()
+    };
     let findings = during("analysing", || {
-        crate::analysis::compute(&outline, question, |gpu| {
+        crate::analysis::compute(&outline, &bounded, |gpu| {
             let selection = match gpu {
                 Some(gpu) => Selection::gpu(gpu),
                 None => Selection {
@@ -74,6 +83,16 @@ pub(crate) fn analyse(
     })?;
     let suitability = judge(&findings, &policy);
     Ok(Results { outline, findings, suitability, policy })
+}
+
+/// How many GPUs fit in memory together, at least one.
+fn parts_in_memory(recording: &StoredRecording, span: Option<TimeSpan>) -> usize {
+    let gpus: BTreeSet<&GpuId> =
+        recording.outline().subjects.iter().filter_map(Subject::gpu).collect();
+    let bytes_of =
+        |gpu: &&GpuId| recording.bytes_in_memory(&Selection { span, ..Selection::gpu(gpu) });
+    let greatest = gpus.iter().map(bytes_of).max().unwrap_or(0).max(1);
+    usize::try_from(MEMORY_FOR_SAMPLES_BYTES / greatest).unwrap_or(usize::MAX).max(1)
 }
 
 impl Results {
@@ -158,5 +177,6 @@ pub(crate) fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Qu
         phase: arguments.phase.clone(),
         clock_offsets: clock_offsets(outline, &arguments.neighbours.clock_offset)?,
         assume_one_gpu: arguments.neighbours.assume_one_gpu,
+        most_parts: None,
     })
 }

@@ -246,7 +246,7 @@ pub(crate) fn append(
         if column.null_count() == column.len() {
             continue;
         }
-        let values = rows.columns.entry(metric).or_default();
+        let values = rows.column(metric);
         values.resize(before, f64::NAN);
         extend(values, &column.slice(range.start as i64, range.len()))?;
     }

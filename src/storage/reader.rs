@@ -44,6 +44,11 @@ impl Selection {
         self.gpu.as_ref().is_none_or(|it| subject.gpu() == Some(it))
             && self.subjects.as_ref().is_none_or(|it| it.contains(subject))
     }
+
+    fn meets(&self, entry: &IndexEntry) -> bool {
+        let span = self.span;
+        self.takes(&entry.subject) && span.is_none_or(|it| it.overlap(entry.span).is_some())
+    }
 }
 
 #[derive(Debug)]
@@ -181,17 +186,31 @@ impl StoredRecording {
         present.iter().filter_map(number).max().map_or(0, |it| it + 1)
     }
 
+    /// Bytes that the samples of a selection take in memory at most; journals do not count.
+    pub fn bytes_in_memory(&self, selection: &Selection) -> u64 {
+        let columns = self.metrics().len() as u64;
+        let rows = self.segments.iter().flat_map(|it| &it.index).filter(|it| selection.meets(it));
+        // A stamp and a value for each metric take eight bytes each.
+        rows.map(|it| it.rows as u64).sum::<u64>() * 8 * (1 + columns)
+    }
+
+    /// Empty rows for each subject of a selection, with room for what its segments hold.
+    fn room(&self, selection: &Selection) -> BTreeMap<Subject, Rows> {
+        let mut rows: BTreeMap<&Subject, usize> = BTreeMap::new();
+        for it in self.segments.iter().flat_map(|it| &it.index).filter(|it| selection.meets(it)) {
+            *rows.entry(&it.subject).or_default() += it.rows;
+        }
+        // A window of a segment may take few of its rows: there rows grow as they come.
+        let expected = |it: usize| if selection.span.is_some() { 0 } else { it };
+        rows.into_iter().map(|it| (it.0.clone(), Rows::expecting(expected(it.1)))).collect()
+    }
+
     /// Reads the samples of a selection; row groups outside it are not touched.
     pub fn load(&self, selection: &Selection) -> Result<Recording, StorageError> {
-        let mut subjects: BTreeMap<Subject, Rows> = BTreeMap::new();
+        let mut subjects = self.room(selection);
         for segment in &self.segments {
-            let is_meant = |it: &IndexEntry| {
-                let span = selection.span;
-                selection.takes(&it.subject)
-                    && span.is_none_or(|span| span.overlap(it.span).is_some())
-            };
             let entries: Vec<&IndexEntry> =
-                segment.index.iter().filter(|it| is_meant(it)).collect();
+                segment.index.iter().filter(|it| selection.meets(it)).collect();
             for run in entries.chunk_by(|a, b| a.first_row + a.rows == b.first_row) {
                 segment.append(run, selection, &mut subjects)?;
             }

@@ -15,9 +15,27 @@ pub(crate) struct Rows {
     pub(crate) times: Vec<i64>,
     pub(crate) sources: Vec<i32>,
     pub(crate) columns: BTreeMap<Metric, Vec<f64>>,
+    /// Rows that are still to come, as far as that is known: room for them is taken at once.
+    pub(crate) expected: usize,
 }
 
 impl Rows {
+    /// No rows yet, with room for so many: a vector that grows holds up to three times what it needs.
+    pub(crate) fn expecting(rows: usize) -> Self {
+        Self {
+            times: Vec::with_capacity(rows),
+            sources: Vec::with_capacity(rows),
+            columns: BTreeMap::new(),
+            expected: rows,
+        }
+    }
+
+    /// The column of a metric, with room for all rows to come when it is new.
+    pub(crate) fn column(&mut self, metric: Metric) -> &mut Vec<f64> {
+        let rows = self.expected;
+        self.columns.entry(metric).or_insert_with(|| Vec::with_capacity(rows))
+    }
+
     /// Adds readings; those that carry the last row's stamp and source join that row.
     pub(crate) fn add(&mut self, at: Timestamp, source: u16, readings: &[(Metric, f64)]) {
         let key = (at.as_micros(), i32::from(source));
@@ -103,11 +121,12 @@ impl Rows {
     pub(crate) fn into_trace(mut self) -> Trace {
         self.sort();
         let unique = self.times.windows(2).all(|pair| pair[0] < pair[1]);
-        let times: Vec<Timestamp> =
-            self.times.iter().copied().map(Timestamp::from_micros).collect();
-        let shared = Arc::new(times);
         let sources: BTreeSet<SourceId> =
             self.sources.iter().filter_map(|it| u16::try_from(*it).ok()).map(SourceId).collect();
+        self.sources = Vec::new();
+        // The stamps stay where they are: a stamp is its microseconds.
+        let times: Vec<Timestamp> = self.times.into_iter().map(Timestamp::from_micros).collect();
+        let shared = Arc::new(times);
         let mut trace = Trace { sources, ..Trace::default() };
         for (metric, column) in self.columns {
             let is_full = unique && !column.iter().any(|it| it.is_nan());
