@@ -76,15 +76,21 @@ fn of_space(
     }
     blocks.extend(picture(input, view, found, slug));
     blocks.extend(moments(found));
+    let name = clean(&found.label);
+    let mut numbers: Vec<Block> = moment_tables(found);
     if let Some(risk) = risk {
         if risk.forecast.basis != ForecastBasis::AlwaysFits {
-            blocks.push(Block::Table(forecast_table(&clean(&found.label), &risk.forecast)));
+            numbers.push(Block::Table(forecast_table(&name, &risk.forecast)));
         }
         let caveats = risk.forecast.caveats.iter();
         blocks.extend(caveats.map(|it| Block::Text(stopped(&sentence(&first_upper(it))))));
     }
     if !found.pairs.is_empty() {
-        blocks.push(Block::Table(pairs(device, found)));
+        numbers.push(Block::Table(pairs(device, found)));
+    }
+    if !numbers.is_empty() {
+        let summary = format!("{name}: memory together in numbers");
+        blocks.push(Block::Details { summary, blocks: numbers });
     }
     if found.reporting != MemoryReporting::Reported {
         blocks.extend(found.blind_spots.iter().take(1).map(|it| {
@@ -182,20 +188,32 @@ fn colour(
     SeriesColour::Resident(rank.unwrap_or(place))
 }
 
-fn is_told(event: &&OutOfMemory) -> bool {
+/// Whether it is a loss, and not only a full device.
+pub(super) fn is_told(event: &&OutOfMemory) -> bool {
     event.kind != OutOfMemoryKind::FullOnly
 }
 
-/// The moments at which memory ran out, the surest first, each with its shares.
-fn moments(found: &MemoryFindings) -> Vec<Block> {
+/// Moments at which memory ran out, the surest first.
+fn surest_first(found: &MemoryFindings) -> Vec<&OutOfMemory> {
     let mut told: Vec<&OutOfMemory> = found.out_of_memory.iter().filter(is_told).collect();
     told.sort_by(|a, b| {
         b.confidence.value().total_cmp(&a.confidence.value()).then(a.at.cmp(&b.at))
     });
+    told
+}
+
+/// Who was named how often, and who held what at the surest moment.
+fn moment_tables(found: &MemoryFindings) -> Vec<Block> {
+    let told = surest_first(found);
+    let several = (told.len() > 1).then(|| Block::Table(named(&told)));
+    let first = told.first().map(|it| Block::Table(shares(it)));
+    several.into_iter().chain(first).collect()
+}
+
+/// The moments at which memory ran out, the surest first, in sentences.
+fn moments(found: &MemoryFindings) -> Vec<Block> {
+    let told = surest_first(found);
     let mut blocks = Vec::new();
-    if told.len() > 1 {
-        blocks.push(Block::Table(named(&told)));
-    }
     let mut noted: BTreeSet<&str> = BTreeSet::new();
     for event in told.iter().take(MOST_MOMENTS) {
         // What is said of the first need not be said of each.
@@ -207,9 +225,6 @@ fn moments(found: &MemoryFindings) -> Vec<Block> {
             notes: notes.map(|it| stopped(&sentence(&first_upper(it)))).collect(),
         }));
     }
-    if let Some(first) = told.first() {
-        blocks.push(Block::Table(shares(first)));
-    }
     if told.len() > MOST_MOMENTS {
         let rest = count(told.len() - MOST_MOMENTS, "more moment", "more moments");
         blocks.push(Block::Text(format!("{rest} of this kind; the JSON lists them.")));
@@ -217,7 +232,7 @@ fn moments(found: &MemoryFindings) -> Vec<Block> {
     blocks
 }
 
-fn mark(event: &OutOfMemory) -> Mark {
+pub(super) fn mark(event: &OutOfMemory) -> Mark {
     match (event.blame, event.confidence.value()) {
         (Blame::CannotTell, _) => Mark::Unknown,
         (_, sure) if sure >= 0.75 => Mark::Firm,
