@@ -4,6 +4,7 @@ use crate::analysis::influence::findings::{LookAlike, LookAlikeKind, LookAlikeSt
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, percent_or, words};
 use crate::report::influences::quantities::{change, finite, share, short};
+use crate::report::influences::wording::quoted;
 use crate::report::pieces::statement;
 use crate::report::wording::{clean, sentence, some};
 
@@ -23,12 +24,18 @@ pub(crate) fn blocks(look_alikes: &[LookAlike], name: &str) -> Vec<Block> {
     blocks
 }
 
-/// Look-alikes that are there, each in a sentence.
+/// Look-alikes that are there, each in a sentence; that two were never seen together slows nobody.
 pub(crate) fn found(look_alikes: &[LookAlike]) -> Vec<Block> {
-    let there = look_alikes.iter().filter(|it| it.state == LookAlikeState::Found);
+    let is_there =
+        |it: &&LookAlike| it.state == LookAlikeState::Found && it.kind != LookAlikeKind::NoOverlap;
+    let there = look_alikes.iter().filter(is_there);
     let mut told: Vec<(&LookAlike, Vec<String>)> = Vec::new();
     for it in there {
-        let whom = victim(it).plain();
+        let whom = match (&it.victim, it.metric) {
+            (Some(victim), Some(metric)) => format!("{} of {}", short(metric), quoted(victim)),
+            (Some(victim), None) => quoted(victim),
+            (None, _) => "everybody on it".to_owned(),
+        };
         match told
             .iter_mut()
             .find(|known| (known.0.kind, &known.0.sentence) == (it.kind, &it.sentence))

@@ -12,11 +12,13 @@ use crate::report::recommend::lead::{disturbs, long_what, next_step, what};
 use crate::report::sections::incidents::incidents;
 use crate::report::sections::timeline::own_row;
 use crate::report::sections::{Section, title};
-use crate::report::view::{DeviceView, UNFOLDED_DEVICES, devices, level, profile, why_no_profile};
+use crate::report::view::{DeviceView, devices, level, profile, why_no_profile};
 use crate::report::wording::{
     capitalised, chance, count, percent, sentence, some, stopped, times_at_most,
 };
 
+/// So many devices have a card each; more stand in a table, so that the answer fits a screen.
+const MOST_CARDS: usize = 2;
 /// More rows than this and devices with the same answer share one.
 const MOST_ROWS: usize = 10;
 /// So many sentences on the disruption stand in a card, and so many on what lowered the confidence.
@@ -37,7 +39,7 @@ impl Section for Answer {
         blocks.extend(incidents(input));
         match answered.len() {
             0 => {}
-            1..=UNFOLDED_DEVICES => {
+            1..=MOST_CARDS => {
                 blocks.extend(answered.iter().map(|it| Block::Verdict(card(it))));
             }
             _ => blocks.extend(tables(&answered)),
@@ -107,16 +109,21 @@ fn reasons(verdict: &Verdict) -> Vec<String> {
     decisive.chain(or).chain(disruption).map(|it| said(it)).collect()
 }
 
+/// A sentence for a card or a table, where names stand without marks.
 fn said(text: &str) -> String {
-    stopped(&capitalised(&sentence(text)))
+    stopped(&capitalised(&plain(text)))
+}
+
+fn plain(text: &str) -> String {
+    sentence(text).replace('`', "")
 }
 
 /// What lowered the confidence the most, and what would settle what is open.
 fn caveats(verdict: &Verdict) -> Vec<String> {
     let is_proposed = confidence(verdict).is_some();
     let lowered = verdict.lowered_by.iter().filter(|_| is_proposed).take(MOST_SENTENCES);
-    let lowered = lowered.map(|it| format!("Less sure: {}", stopped(&sentence(&it.sentence))));
-    lowered.chain(next_step(verdict)).collect()
+    let lowered = lowered.map(|it| format!("Less sure: {}", stopped(&plain(&it.sentence))));
+    lowered.chain(next_step(verdict).map(|it| plain(&it))).collect()
 }
 
 fn glance(device: &DeviceView<'_>) -> Option<Figure> {
@@ -127,15 +134,18 @@ fn glance(device: &DeviceView<'_>) -> Option<Figure> {
     Some(Figure::Strip { span, series })
 }
 
+/// What it takes and what it brings, where something is proposed; then how full the device is.
 fn facts(it: &Answered<'_>) -> Vec<(String, Cell)> {
     let verdict = it.verdict;
-    vec![
-        ("disruption".to_owned(), disruption(verdict)),
-        ("worst p99 over that alone".to_owned(), worst(verdict)),
-        ("chance of running out of memory in a day".to_owned(), runs_out(verdict)),
-        ("of the time at 95 % or more".to_owned(), full(&it.view)),
-        ("memory peak".to_owned(), memory_peak(&it.view)),
-    ]
+    let proposed = [
+        ("disruption", disruption(verdict)),
+        ("worst p99 over that alone", worst(verdict)),
+        ("chance of running out of memory in a day", runs_out(verdict)),
+    ];
+    let seen =
+        [("of the time at 95 % or more", full(&it.view)), ("memory peak", memory_peak(&it.view))];
+    let proposed = proposed.into_iter().filter(|_| verdict.chosen.is_some());
+    proposed.chain(seen).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn disruption(verdict: &Verdict) -> Cell {
@@ -206,7 +216,7 @@ fn by_device(answered: &[Answered<'_>]) -> Table {
 
 fn because(verdict: &Verdict) -> Cell {
     match &verdict.decisive {
-        Some(it) => Cell::Text(capitalised(&sentence(&it.sentence))),
+        Some(it) => Cell::Text(capitalised(&plain(&it.sentence))),
         None => missing("nobody works on it"),
     }
 }

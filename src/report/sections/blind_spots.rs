@@ -2,6 +2,7 @@
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::outline::Outline;
+use crate::recommender::verdict::Outcome;
 use crate::report::ReportInput;
 use crate::report::block::{Block, Caveat, Mark};
 use crate::report::pieces::statement;
@@ -33,13 +34,19 @@ impl Section for BlindSpots {
     }
 }
 
-/// The cheapest measurement, and the first answer of the policy, that would change a verdict; what is the same for several GPUs is said once.
+/// The cheapest measurement, and the first answer of the policy, that would change a verdict, and what makes it less sure; what is the same for several GPUs is said once.
 fn settling(input: &ReportInput<'_>) -> Vec<Block> {
     let mut told: Vec<(&str, String, Vec<String>)> = Vec::new();
     for verdict in input.recommendation.verdicts {
         let measurement = next_step(verdict).map(|it| ("measure", it));
         let answer = verdict.answers.first().map(|it| ("answer", it.sentence.clone()));
-        for (tag, text) in measurement.into_iter().chain(answer) {
+        let is_proposed = matches!(verdict.outcome, Outcome::Share | Outcome::Exclusive);
+        let lowered = verdict
+            .lowered_by
+            .iter()
+            .filter(|_| is_proposed)
+            .map(|it| ("less sure", it.sentence.clone()));
+        for (tag, text) in measurement.into_iter().chain(answer).chain(lowered) {
             let device = name(&verdict.label);
             match told.iter_mut().find(|it| it.0 == tag && it.1 == text) {
                 Some(known) => known.2.push(device),
@@ -47,11 +54,13 @@ fn settling(input: &ReportInput<'_>) -> Vec<Block> {
             }
         }
     }
-    told.sort_by_key(|it| (std::cmp::Reverse(it.0), std::cmp::Reverse(it.2.len())));
+    let place = |tag: &str| ["measure", "answer", "less sure"].iter().position(|it| *it == tag);
+    told.sort_by_key(|it| (place(it.0), std::cmp::Reverse(it.2.len())));
     let mut all: Vec<Block> = told
         .into_iter()
         .map(|(tag, text, devices)| {
-            statement(Mark::Probable, &format!("{}: {tag}", some(&devices)), &text, Vec::new())
+            let mark = if tag == "less sure" { Mark::Unknown } else { Mark::Probable };
+            statement(mark, &format!("{}: {tag}", some(&devices)), &text, Vec::new())
         })
         .collect();
     let rest = all.split_off(all.len().min(UNFOLDED));

@@ -29,7 +29,11 @@ impl Section for Influences {
             let mut blocks = Vec::new();
             if !it.found.pairs.is_empty() {
                 blocks.extend(statements(&it.found.pairs));
-                blocks.extend(matrix::block(&it.found.pairs, it.slug, it.name));
+                // A picture of question marks shows nothing that the sentence does not say.
+                let is_told = |it: &Influence| it.verdict != InfluenceVerdict::CannotTell;
+                if it.found.pairs.iter().any(is_told) {
+                    blocks.extend(matrix::block(&it.found.pairs, it.slug, it.name));
+                }
             }
             blocks.extend(look_alikes::found(&it.found.look_alikes));
             blocks

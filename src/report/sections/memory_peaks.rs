@@ -13,6 +13,7 @@ use crate::report::ReportInput;
 use crate::report::block::{Block, Caveat, Cell, Mark, Statement, Table};
 use crate::report::cells::{bytes_or, missing, number_or, numbers, percent_or, seconds_or, words};
 use crate::report::figure::{Figure, MemoryStackFigure, SeriesColour, StackLayer};
+use crate::report::pieces::statement;
 use crate::report::sections::{Section, device_heading, title};
 use crate::report::view::{DeviceView, devices};
 use crate::report::wording::{clean, count, sentence, stamp, stopped};
@@ -70,20 +71,23 @@ fn of_space(
     slug: &str,
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
+    let fits = risk.is_some_and(|it| it.forecast.basis == ForecastBasis::AlwaysFits);
     if let Some(risk) = risk {
-        let answer = stopped(&sentence(&first_upper(&risk.forecast.sentence)));
-        blocks.push(Block::Lead(answer));
+        let mark = if fits { Mark::Fine } else { Mark::Probable };
+        blocks.push(statement(mark, "", &risk.forecast.sentence, caveats(risk)));
     }
-    blocks.extend(picture(input, view, found, slug));
-    blocks.extend(moments(found));
+    let is_calm = fits && !found.out_of_memory.iter().any(|it| is_told(&it));
+    let drawn: Vec<Block> = picture(input, view, found, slug).into_iter().collect();
     let name = clean(&found.label);
-    let mut numbers: Vec<Block> = moment_tables(found);
-    if let Some(risk) = risk {
-        if risk.forecast.basis != ForecastBasis::AlwaysFits {
-            numbers.push(Block::Table(forecast_table(&name, &risk.forecast)));
-        }
-        let caveats = risk.forecast.caveats.iter();
-        blocks.extend(caveats.map(|it| Block::Text(stopped(&sentence(&first_upper(it))))));
+    let mut numbers = Vec::new();
+    match is_calm {
+        true => numbers.extend(drawn),
+        false => blocks.extend(drawn),
+    }
+    blocks.extend(moments(found));
+    numbers.extend(moment_tables(found));
+    if let Some(risk) = risk.filter(|_| !fits) {
+        numbers.push(Block::Table(forecast_table(&name, &risk.forecast)));
     }
     if !found.pairs.is_empty() {
         numbers.push(Block::Table(pairs(device, found)));
@@ -103,6 +107,10 @@ fn of_space(
         }));
     }
     blocks
+}
+
+fn caveats(risk: &SharedMemoryRisk) -> Vec<String> {
+    risk.forecast.caveats.clone()
 }
 
 fn first_upper(text: &str) -> String {

@@ -117,8 +117,11 @@ fn verdict(pen: &mut Pen, card: &VerdictCard) {
         pen.hanging("    - ", Style::Plain, "      ", reason, Style::Plain);
     }
     let known = |it: &&(String, Cell)| !matches!(it.1, Cell::Missing(_));
-    let facts: Vec<String> =
-        card.facts.iter().filter(known).map(|it| format!("{} {}", it.1.plain(), it.0)).collect();
+    let fact = |(name, value): &(String, Cell)| match value {
+        Cell::Text(words) => format!("{name}: {words}"),
+        number => format!("{} {name}", number.plain()),
+    };
+    let facts: Vec<String> = card.facts.iter().filter(known).map(fact).collect();
     if !facts.is_empty() {
         pen.hanging("    ", Style::Plain, "    ", &facts.join(" · "), Style::Plain);
     }
