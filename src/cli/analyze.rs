@@ -5,7 +5,7 @@ use crate::analysis::influence::findings::InfluenceVerdict;
 use crate::cli::args::{AnalyzeArgs, CsvTable, FailOn, Form};
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::output;
-use crate::cli::results::{Results, answer, title_of};
+use crate::cli::results::{Results, answer, answer_and_weigh, title_of};
 use crate::recommender::suitability::SharingWord;
 use crate::report::render;
 
@@ -16,18 +16,30 @@ pub(crate) fn run(arguments: &AnalyzeArgs, command: &str) -> Result<u8, CliError
             "add -o csv; the other forms hold everything",
         ));
     }
-    let results = answer(&arguments.question)?;
     let title = title_of(&arguments.question.inputs);
-    let text = match arguments.output {
+    let (results, text) = match arguments.output {
         Form::Table => {
-            let report = results.report(&title, command);
-            render::text::text(&report, output::width(), output::has_colour())
+            let (results, weighed) = answer_and_weigh(&arguments.question)?;
+            let report = results.report(&weighed, &title, command);
+            let text = render::text::text(&report, output::width(), output::has_colour());
+            (results, text)
         }
-        Form::Json => json(&results, command)?,
-        Form::Csv => csv(&results, arguments.table.unwrap_or(CsvTable::Shapes))?,
+        Form::Json => told(answer(&arguments.question)?, |it| json(it, command))?,
+        Form::Csv => {
+            let table = arguments.table.unwrap_or(CsvTable::Shapes);
+            told(answer(&arguments.question)?, |it| csv(it, table))?
+        }
     };
     output::result(text.as_bytes())?;
     Ok(exit_code(&results, arguments.fail_on))
+}
+
+fn told(
+    results: Results,
+    tell: impl Fn(&Results) -> Result<String, CliError>,
+) -> Result<(Results, String), CliError> {
+    let text = tell(&results)?;
+    Ok((results, text))
 }
 
 fn csv(results: &Results, table: CsvTable) -> Result<String, CliError> {

@@ -7,7 +7,10 @@ use crate::cli::output;
 use crate::cli::report::pictures;
 use crate::cli::results::analyse;
 use crate::cli::scenario::{FORMAT, play};
+use crate::cli::weighed::{Weighing, weigh};
 use crate::recommender::policy::Policy;
+use crate::recommender::situation::Limits;
+use crate::recommender::tenant_policy::TenantPolicies;
 use crate::report::render;
 use crate::storage::{Mode, RecordingWriter, StoredRecording};
 use cotenant_scenario::{SCENARIOS, Scenario};
@@ -46,8 +49,19 @@ fn report(arguments: &DemoArgs, scenario: &Scenario) -> Result<u8, CliError> {
     let recording_path = folder.join(RECORDING);
     let recording = StoredRecording::open(&recording_path)?;
     let results = analyse(&recording, &Question::default(), Policy::default())?;
+    let weighing = Weighing {
+        recording: &recording,
+        file: RECORDING,
+        span: None,
+        said: &TenantPolicies::default(),
+        words: None,
+        limits: Limits::default(),
+        asks_together: false,
+    };
+    let weighed = weigh(&weighing, &results)?;
     let title = format!("Scenario {}", scenario.name);
-    let report = results.report(&title, &format!("cotenant demo --scenario {}", scenario.name));
+    let command = format!("cotenant demo --scenario {}", scenario.name);
+    let report = results.report(&weighed, &title, &command);
     output::file(&folder.join("report.html"), render::html::page(&report).as_bytes())?;
     pictures(&report, &folder.join("png"))?;
     let text = render::text::text(&report, output::width(), output::has_colour());

@@ -45,6 +45,7 @@ mod serve_http;
 mod spool;
 mod tenants;
 mod victim;
+mod weighed;
 mod whatif;
 mod whatif_args;
 mod whatif_forms;

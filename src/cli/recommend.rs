@@ -6,25 +6,16 @@ use crate::cli::input::open;
 use crate::cli::node_files::{node, policy};
 use crate::cli::output;
 use crate::cli::overwrite::Protected;
-use crate::cli::progress::during;
 use crate::cli::recommend_args::{Alarm, RecommendArgs, RecommendForm};
-use crate::cli::recommend_seen::tenants;
-use crate::cli::results::{analyse, question, title_of};
+use crate::cli::results::{analyse, first_name, question, title_of};
+use crate::cli::weighed::{Weighing, weigh};
 use crate::cluster::facts::NodeWords;
-use crate::colocation::whatif::Options;
-use crate::domain::outline::Outline;
-use crate::recommender::configuration::{Configuration, Decided, configuration};
-use crate::recommender::decide::decide;
+use crate::recommender::configuration::Configuration;
 use crate::recommender::mechanism::DisruptionLevel;
-use crate::recommender::seen::{Scenery, situations};
-use crate::recommender::situation::{Limits, Situation};
-use crate::recommender::tenant_policy::TenantPolicies;
-use crate::recommender::together::together;
-use crate::recommender::told::take_over;
+use crate::recommender::situation::Limits;
 use crate::recommender::verdict::{Outcome, Verdict};
 use crate::report::recommend::{Recommendation, report};
 use crate::report::render::{html, json, text};
-use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &RecommendArgs, command: &str) -> Result<u8, CliError> {
@@ -35,42 +26,26 @@ pub(crate) fn run(arguments: &RecommendArgs, command: &str) -> Result<u8, CliErr
     let input = open(&arguments.question.inputs, &arguments.question.foreign)?;
     let asked = question(&arguments.question, input.recording.outline())?;
     let results = analyse(&input.recording, &asked, policy)?;
-    let (seen, notes) =
-        during("reading", || tenants(&input.recording, &arguments.question, asked.span))?;
-    let mut situations = situations(&Scenery {
-        findings: &results.findings,
-        outline: &results.outline,
-        words: &results.suitability,
-        seen: &seen,
+    let weighing = Weighing {
+        recording: &input.recording,
+        file: &first_name(&arguments.question.inputs),
+        span: asked.span,
         said: &said,
-        policy: &results.policy,
+        words: words.as_ref(),
         limits: Limits {
             mps_clients: arguments.mps_clients,
             has_device_plugin: !arguments.no_device_plugin,
         },
-        options: Options::default(),
-    });
-    listen(&mut situations, &results.outline, words.as_ref());
-    warn_unused(&said, &situations);
-    let verdicts: Vec<Verdict> = during("weighing", || {
-        situations.par_iter().map(|it| decide(it, &results.policy)).collect()
-    });
-    let groups = during("grouping", || together(&situations, &results.policy));
-    let configuration = configuration(&decided(&results.outline, &situations, &verdicts));
-    let result = Recommendation {
-        title: &title_of(&arguments.question.inputs),
-        verdicts: &verdicts,
-        together: groups.as_ref(),
-        configuration: &configuration,
-        notes: &notes,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        command,
+        asks_together: true,
     };
+    let weighed = weigh(&weighing, &results)?;
+    let title = title_of(&arguments.question.inputs);
+    let result = weighed.recommendation(&title, command);
     deliver(&bytes(&result, form)?, arguments.out.as_deref())?;
     if let Some(folder) = &arguments.config {
-        write_files(folder, &configuration)?;
+        write_files(folder, &weighed.configuration)?;
     }
-    Ok(exit_code(&verdicts, arguments.fail_on))
+    Ok(exit_code(&weighed.verdicts, arguments.fail_on))
 }
 
 /// The form: the one that was named, or that of the file's ending, or text.
@@ -104,45 +79,6 @@ fn words(files: &[PathBuf]) -> Result<Option<NodeWords>, CliError> {
         output::warning(&remark.to_string());
     }
     Ok(Some(words))
-}
-
-/// Takes over what the node says about each device; warns when it is about none of them.
-fn listen(situations: &mut [Situation], outline: &Outline, words: Option<&NodeWords>) {
-    let Some(words) = words else { return };
-    let mut is_told = false;
-    for it in situations.iter_mut() {
-        let index = outline.device(&it.gpu).and_then(|it| it.index);
-        is_told |= take_over(it, index, words);
-    }
-    if !is_told {
-        output::warning("what the node says is about no GPU of this recording");
-    }
-}
-
-/// Says which entries of the policy fit nobody: a name that was misspelt protects nobody.
-fn warn_unused(said: &TenantPolicies, situations: &[Situation]) {
-    let names: Vec<&str> =
-        situations.iter().flat_map(|it| it.tenants.iter().map(|it| it.name.as_str())).collect();
-    for pattern in said.unused(&names) {
-        output::warning(&format!("the policy's tenant `{pattern}` is nobody in this recording"));
-    }
-}
-
-fn decided<'a>(
-    outline: &'a Outline,
-    situations: &'a [Situation],
-    verdicts: &'a [Verdict],
-) -> Vec<Decided<'a>> {
-    let one = |(situation, verdict): (&'a Situation, &'a Verdict)| {
-        let device = outline.device(&situation.gpu);
-        Decided {
-            verdict,
-            situation,
-            host: device.and_then(|it| it.host.as_deref()),
-            index: device.and_then(|it| it.index),
-        }
-    };
-    situations.iter().zip(verdicts).map(one).collect()
 }
 
 fn bytes(result: &Recommendation<'_>, form: RecommendForm) -> Result<Vec<u8>, CliError> {

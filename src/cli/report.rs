@@ -4,7 +4,7 @@ use crate::cli::args::ReportArgs;
 use crate::cli::error::CliError;
 use crate::cli::output;
 use crate::cli::overwrite::Protected;
-use crate::cli::results::{answer, title_of};
+use crate::cli::results::{answer_and_weigh, title_of};
 use crate::report::Report;
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{self, Format};
@@ -18,9 +18,9 @@ pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError>
     let protected = Protected::question(&arguments.question);
     protected.check_file(&arguments.output)?;
     arguments.png.iter().try_for_each(|it| protected.check_pictures(it))?;
-    let results = answer(&arguments.question)?;
+    let (results, weighed) = answer_and_weigh(&arguments.question)?;
     let title = arguments.title.clone().unwrap_or_else(|| title_of(&arguments.question.inputs));
-    let report = results.report(&title, command);
+    let report = results.report(&weighed, &title, command);
     output::file(&arguments.output, render::html::page(&report).as_bytes())?;
     output::info(&format!("wrote {}", arguments.output.display()));
     if let Some(folder) = &arguments.png {

@@ -6,18 +6,20 @@ use crate::cli::args::QuestionArgs;
 use crate::cli::error::CliError;
 use crate::cli::input::{Input, open};
 use crate::cli::moment::Moment;
+use crate::cli::node_files::policy;
 use crate::cli::progress::during;
 use crate::cli::spool::name_of;
 use crate::cli::tenants::clock_offsets;
 use crate::domain::ident::{GpuId, Subject};
+use crate::cli::weighed::{Weighed, Weighing, weigh};
 use crate::domain::outline::Outline;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::recommender::policy::Policy;
+use crate::recommender::situation::Limits;
 use crate::recommender::suitability::{Suitability, judge};
 use crate::report::{Report, ReportInput};
 use crate::storage::{Selection, StoredRecording};
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// Samples of several GPUs are in memory together only as far as they fit in this.
 const MEMORY_FOR_SAMPLES_BYTES: u64 = 512 << 20;
@@ -33,27 +35,29 @@ pub(crate) struct Results {
 
 /// Answers the question of a command line.
 pub(crate) fn answer(arguments: &QuestionArgs) -> Result<Results, CliError> {
-    let policy = match &arguments.policy {
-        None => Policy::default(),
-        Some(path) => {
-            let text = policy_text(path)?;
-            Policy::from_toml(&text)
-                .map_err(|it| CliError::usage(format!("{}: {it}", path.display()), it.remedy()))?
-        }
-    };
+    let (policy, _) = policy(arguments.policy.as_deref())?;
     let input: Input = open(&arguments.inputs, &arguments.foreign)?;
     let question = question(arguments, input.recording.outline())?;
     analyse(&input.recording, &question, policy)
 }
 
-/// The text of a policy file.
-pub(crate) fn policy_text(path: &Path) -> Result<String, CliError> {
-    std::fs::read_to_string(path).map_err(|it| {
-        CliError::usage(
-            format!("{}: the policy cannot be read: {it}", path.display()),
-            "give a text file (TOML) of thresholds and tenants; docs/CLI.md lists them",
-        )
-    })
+/// The same, and what to do with every device.
+pub(crate) fn answer_and_weigh(arguments: &QuestionArgs) -> Result<(Results, Weighed), CliError> {
+    let (policy, said) = policy(arguments.policy.as_deref())?;
+    let input: Input = open(&arguments.inputs, &arguments.foreign)?;
+    let question = question(arguments, input.recording.outline())?;
+    let results = analyse(&input.recording, &question, policy)?;
+    let weighing = Weighing {
+        recording: &input.recording,
+        file: &first_name(&arguments.inputs),
+        span: question.span,
+        said: &said,
+        words: None,
+        limits: Limits::default(),
+        asks_together: false,
+    };
+    let weighed = weigh(&weighing, &results)?;
+    Ok((results, weighed))
 }
 
 /// Findings and verdicts of a recording.
@@ -97,7 +101,7 @@ fn parts_in_memory(recording: &StoredRecording, span: Option<TimeSpan>) -> usize
 
 impl Results {
     /// The results laid out as a report.
-    pub(crate) fn report(&self, title: &str, command: &str) -> Report {
+    pub(crate) fn report(&self, weighed: &Weighed, title: &str, command: &str) -> Report {
         let settings: Vec<(String, String)> = self
             .policy
             .thresholds()
@@ -109,11 +113,17 @@ impl Results {
             outline: &self.outline,
             findings: &self.findings,
             suitability: &self.suitability,
+            recommendation: &weighed.recommendation(title, command),
             settings: &settings,
             tool_version: env!("CARGO_PKG_VERSION"),
             command,
         })
     }
+}
+
+/// Name of the first input; empty without one.
+pub(crate) fn first_name(inputs: &[std::path::PathBuf]) -> String {
+    inputs.first().map(|it| name_of(it)).unwrap_or_default()
 }
 
 /// A heading for the report of these inputs.

@@ -11,11 +11,12 @@ use crate::domain::recording::Recording;
 use crate::domain::time::TimeSpan;
 use crate::recommender::candidates::{Candidate, has_company, name_processes, own_instance};
 use crate::storage::{Selection, StoredRecording};
+use std::rc::Rc;
 
 /// One tenant as it was recorded.
 pub(crate) struct Seen {
     /// Its GPU, and what it measures itself.
-    pub(crate) part: Recording,
+    pub(crate) part: Rc<Recording>,
     /// Whether nobody else worked on the GPU.
     pub(crate) is_alone: bool,
     /// The MIG instance that it had to itself.
@@ -51,21 +52,47 @@ impl Seen {
     }
 }
 
+/// The part of the GPU that was loaded last: tenants of one GPU stand beside each other.
+#[derive(Default)]
+pub(crate) struct Loaded(Option<(GpuId, Rc<Recording>)>);
+
 /// Loads the GPU of a tenant; processes without a tenant become one each.
 pub(crate) fn seen(
     recording: &StoredRecording,
     it: &Candidate,
     span: Option<TimeSpan>,
 ) -> Result<Seen, CliError> {
+    seen_in(recording, it, span, &mut Loaded::default())
+}
+
+/// The same for many tenants: a GPU is read once for all of its tenants.
+pub(crate) fn seen_in(
+    recording: &StoredRecording,
+    it: &Candidate,
+    span: Option<TimeSpan>,
+    loaded: &mut Loaded,
+) -> Result<Seen, CliError> {
     let outline = recording.outline();
-    let is_meant = |subject: &&Subject| match subject {
-        Subject::Tenant { gpu: None, tenant } => *tenant == it.tenant,
-        other => other.gpu() == Some(&it.gpu),
+    let is_own = |subject: &Subject| matches!(subject, Subject::Tenant { gpu: None, tenant } if *tenant == it.tenant);
+    let load = |has_own: bool| -> Result<Rc<Recording>, CliError> {
+        let is_meant =
+            |subject: &&Subject| subject.gpu() == Some(&it.gpu) || has_own && is_own(subject);
+        let subjects: Vec<Subject> = outline.subjects.iter().filter(is_meant).cloned().collect();
+        let selection = Selection { subjects: Some(subjects), span, ..Selection::default() };
+        let mut part = recording.load(&selection)?;
+        name_processes(&mut part);
+        Ok(Rc::new(part))
     };
-    let subjects: Vec<Subject> = outline.subjects.iter().filter(is_meant).cloned().collect();
-    let selection = Selection { subjects: Some(subjects), span, ..Selection::default() };
-    let mut part = recording.load(&selection)?;
-    name_processes(&mut part);
+    let part = match &loaded.0 {
+        // What it reports itself, on no GPU, belongs to it alone.
+        _ if outline.subjects.iter().any(is_own) => load(true)?,
+        Some((gpu, part)) if *gpu == it.gpu => Rc::clone(part),
+        _ => {
+            let part = load(false)?;
+            loaded.0 = Some((it.gpu.clone(), Rc::clone(&part)));
+            part
+        }
+    };
     let capacity_bytes = part
         .series(&Subject::device(&it.gpu), Metric::FramebufferTotal)
         .and_then(|it| it.values().iter().copied().reduce(f64::max));

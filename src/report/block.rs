@@ -71,9 +71,11 @@ pub struct VerdictCard {
     pub name: String,
     /// Its model; `None` when it is not known.
     pub model: Option<String>,
-    /// The word; `None` when it was not judged.
-    pub word: Option<SharingWord>,
-    /// From 0 to 1; `None` when it was not judged.
+    /// What to do with it.
+    pub action: String,
+    /// What kind of answer that is.
+    pub mark: Mark,
+    /// From 0 to 1; `None` when nothing is proposed.
     pub confidence: Option<f64>,
     /// Reasons, the weightiest first.
     pub reasons: Vec<String>,
@@ -224,6 +226,10 @@ impl Block {
             }
             Self::Caveat(it) => add(&[&*it.about, &*it.detail, &*it.remedy].join("\n")),
             Self::Verdict(card) => {
+                add(&card.action);
+                if card.confidence.is_some() {
+                    add("confidence");
+                }
                 card.reasons.iter().chain(&card.caveats).for_each(|it| add(it));
                 card.facts.iter().for_each(|it| add(&it.0));
             }

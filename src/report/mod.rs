@@ -2,6 +2,8 @@
 //!
 //! Floor 5. Reads no file, no clock and no environment: the same results give the same bytes.
 
+#[cfg(test)]
+mod answer_tests;
 pub mod audit;
 pub mod block;
 mod cells;
@@ -28,6 +30,7 @@ use crate::analysis::findings::Findings;
 use crate::domain::outline::Outline;
 use crate::recommender::suitability::Suitability;
 use crate::report::block::Block;
+use crate::report::recommend::Recommendation;
 use std::collections::BTreeSet;
 
 /// Everything that a report is made from.
@@ -41,6 +44,8 @@ pub struct ReportInput<'a> {
     pub findings: &'a Findings,
     /// Who suits sharing, for every subject and scope that was judged.
     pub suitability: &'a [Suitability],
+    /// What to do with every device, as `recommend` says it.
+    pub recommendation: &'a Recommendation<'a>,
     /// Name and value, with its unit, of every setting that shaped the result.
     pub settings: &'a [(String, String)],
     /// Version of cotenant.
@@ -49,7 +54,7 @@ pub struct ReportInput<'a> {
     pub command: &'a str,
 }
 
-/// A report as neutral blocks, in reading order: verdict, why, what could not be seen, evidence.
+/// A report as neutral blocks, in reading order: what to do, why, what was rejected, what could not be seen, evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// Heading of the whole report.

@@ -11,7 +11,7 @@ use crate::report::ReportInput;
 use crate::report::wording::{clean, name, slug};
 
 /// So many devices are shown unfolded.
-pub(crate) const UNFOLDED_DEVICES: usize = 8;
+pub(crate) const UNFOLDED_DEVICES: usize = 3;
 
 /// From this mean on nobody is told that there is room at any moment.
 const HALF: f64 = 0.5;

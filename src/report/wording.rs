@@ -189,6 +189,27 @@ pub(crate) fn chance(ratio: f64) -> String {
     }
 }
 
+/// Factors from here on are only told to be greater: a prediction does not tell them apart.
+const MOST_TIMES: f64 = 100.0;
+
+/// A factor for people: `1.23`, `12.3`, `more than 100`.
+pub(crate) fn times(factor: f64) -> String {
+    match factor {
+        it if it.is_nan() || it > MOST_TIMES => format!("more than {MOST_TIMES:.0}"),
+        it if it >= 9.95 => format!("{it:.1}"),
+        it => format!("{it:.2}"),
+    }
+}
+
+/// The upper end of a factor: `1.00x`, `up to 1.23x`, `more than 100x`.
+pub(crate) fn times_at_most(factor: f64) -> String {
+    match factor {
+        it if it.is_nan() || it > MOST_TIMES => format!("{}x", times(it)),
+        it if it <= 1.0 => "1.00x".to_owned(),
+        it => format!("up to {}x", times(it)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +252,17 @@ mod tests {
     fn a_number_and_its_unit_stay_on_one_line() {
         assert_eq!(glued("3.0 s at 95 %, of 3 GPUs"), "3.0\u{a0}s at 95\u{a0}%, of 3\u{a0}GPUs");
         assert_eq!(glued(" a  s"), " a  s");
+    }
+
+    #[test]
+    fn a_factor_that_no_prediction_can_tell_is_only_said_to_be_great() {
+        let shown = [1.0, 1.234, 12.34, 348.51, f64::INFINITY, f64::NAN].map(times);
+        let great = "more than 100";
+        assert_eq!(shown, ["1.00", "1.23", "12.3", great, great, great]);
+        assert_eq!(
+            [1.0, 1.5, 348.51].map(times_at_most),
+            ["1.00x", "up to 1.50x", "more than 100x"]
+        );
     }
 
     #[test]

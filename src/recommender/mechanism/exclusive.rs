@@ -88,6 +88,7 @@ fn by_itself(case: &Case<'_>, tenant: &Tenant, found: Option<&TenantPrediction>)
     let told = found.map(|it| predicted(tenant, it, None, memory));
     Predicted {
         tenant: tenant.name.clone(),
+        slowdown_p50_factor: Some(Range::exact(1.0)),
         slowdown_p99_factor: Some(Range::exact(1.0)),
         latency_p99_s: told.as_ref().and_then(|it| it.latency_p99_s),
         extra_time_ratio: Some(Range::exact(0.0)),

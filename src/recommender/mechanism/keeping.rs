@@ -24,6 +24,7 @@ pub(super) fn predicted(
     let objective = tenant.policy.latency.zip(tenant.demand.as_ref());
     Predicted {
         tenant: tenant.name.clone(),
+        slowdown_p50_factor: found.slowdown.map(|it| it.p50),
         slowdown_p99_factor: found.slowdown.map(|it| it.p99),
         latency_p99_s: found.latency_s.map(|it| it.p99).filter(|_| tenant.has_requests()),
         extra_time_ratio: extra,

@@ -117,6 +117,8 @@ impl Assigned {
 pub struct Predicted {
     /// Its name.
     pub tenant: String,
+    /// Latency at the median over that alone; `None` where it was not predicted.
+    pub slowdown_p50_factor: Option<Range>,
     /// Latency at the 99th percentile over that alone; `None` where it was not predicted.
     pub slowdown_p99_factor: Option<Range>,
     /// Latency at the 99th percentile, seconds; `None` without requests, or where it was not predicted.

@@ -1,4 +1,4 @@
-//! A diagnosis as a report: the answer, how slow, who is suspected, what else it may be, the proof.
+//! A diagnosis as a report: the answer, how slow, who is suspected, what was ruled out, what was not seen, the proof.
 
 mod experiment;
 mod picture;
@@ -42,24 +42,25 @@ pub fn report(input: &DiagnosisInput<'_>) -> Report {
     let mut blocks = vec![heading("answer", outcome(it.outcome)), Block::Lead(said(&it.headline))];
     blocks.push(heading("how-slow", &format!("How slow {victim} was")));
     blocks.extend(slowness(it));
+    blocks.push(picture::block(it));
     blocks.push(heading("suspects", "Who may have done it"));
     blocks.extend(suspects::blocks(it));
-    let mut checked = look_alikes::blocks(&it.look_alikes, &victim);
-    if let Some(offset) = &it.clock_offset {
-        checked.extend(tables::clocks(std::slice::from_ref(offset), &victim));
-    }
+    let checked = look_alikes::blocks(&it.look_alikes, &victim);
     if !checked.is_empty() {
-        blocks.push(heading("look-alikes", "What else was checked"));
+        blocks.push(heading("look-alikes", "What else was checked, and ruled out"));
         blocks.extend(checked);
     }
-    blocks.push(heading("picture", "The victim over its suspects"));
-    blocks.push(picture::block(it));
+    blocks.push(heading("blind-spots", "What this recording could not show"));
+    blocks.extend(blind_spots::blocks(input.outline, &it.blind_spots));
     if let Some(experiment) = &it.experiment {
         blocks.push(heading("experiment", "The experiment that would prove it"));
         blocks.extend(plan::blocks(experiment));
     }
-    blocks.push(heading("blind-spots", "What this recording could not show"));
-    blocks.extend(blind_spots::blocks(input.outline, &it.blind_spots));
+    let proof = proof(it, &victim);
+    if !proof.is_empty() {
+        blocks.push(heading("proof", "Evidence in numbers"));
+        blocks.extend(proof);
+    }
     blocks.extend(provenance(input.tool_version, input.command));
     blocks.push(heading("glossary", "Terms"));
     blocks.extend(glossary::terms().filter(|it| !is_sampling_window(it)));
@@ -68,6 +69,18 @@ pub fn report(input: &DiagnosisInput<'_>) -> Report {
         subtitle: subtitle(input),
         blocks: without_unused_terms(blocks),
     }
+}
+
+/// How every suspect was tested, and how clocks were lined up, folded away.
+fn proof(it: &Diagnosis, victim: &str) -> Vec<Block> {
+    let mut blocks = suspects::proof(it);
+    if let Some(offset) = &it.clock_offset {
+        blocks.push(Block::Details {
+            summary: format!("{victim}: its clock against the GPU's"),
+            blocks: tables::clocks(std::slice::from_ref(offset), victim),
+        });
+    }
+    blocks
 }
 
 fn heading(anchor: &str, text: &str) -> Block {

@@ -14,7 +14,7 @@ use crate::report::wording::{capitalised, name, percent, sentence, stopped};
 /// So many suspects are told in sentences; all stand in the table.
 const MOST_TOLD: usize = 10;
 
-/// A statement on each suspect, then the tests behind it.
+/// A statement on each suspect.
 pub(super) fn blocks(it: &Diagnosis) -> Vec<Block> {
     if it.suspects.is_empty() {
         let nobody = format!(
@@ -23,15 +23,20 @@ pub(super) fn blocks(it: &Diagnosis) -> Vec<Block> {
         );
         return vec![Block::Text(nobody)];
     }
-    let mut blocks: Vec<Block> = it
-        .suspects
+    it.suspects
         .iter()
         .take(MOST_TOLD)
         .map(|suspicion| Block::Statement(statement(it, suspicion)))
-        .collect();
+        .collect()
+}
+
+/// The tests behind the statements; empty without suspects.
+pub(super) fn proof(it: &Diagnosis) -> Vec<Block> {
+    if it.suspects.is_empty() {
+        return Vec::new();
+    }
     let pairs: Vec<_> = it.suspects.iter().map(|it| it.influence.clone()).collect();
-    blocks.push(tables::tests(&pairs, "Suspects"));
-    blocks
+    vec![tables::tests(&pairs, "Suspects")]
 }
 
 fn statement(diagnosis: &Diagnosis, it: &Suspicion) -> Statement {

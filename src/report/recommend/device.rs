@@ -10,9 +10,10 @@ use crate::recommender::verdict::{Chosen, Outcome, Rejected, Verdict};
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, words};
 use crate::report::pieces::{heading, statement};
-use crate::report::recommend::lead::{one, what};
+use crate::report::recommend::lead::{disturbs, one, what};
+use crate::report::recommend::predicted;
 use crate::report::wording::{
-    capitalised, chance, count, name, percent, sentence, shorten, slug, some, stopped,
+    capitalised, chance, count, name, percent, sentence, shorten, slug, some, stopped, times,
 };
 
 /// Longest name in a table, so that text keeps within eighty columns.
@@ -58,6 +59,10 @@ pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> V
             blocks.push(statement(Mark::Fine, "", "nothing has to change", Vec::new()));
         }
     }
+    if let Some(picture) = predicted::block(verdict, &anchor) {
+        blocks.push(heading(3, &format!("{anchor}-ways"), "What each way would do"));
+        blocks.push(picture);
+    }
     if !verdict.rejected.is_empty() && verdict.outcome != Outcome::Nobody {
         blocks.push(heading(3, &format!("{anchor}-rejected"), "What was rejected"));
         blocks.extend(verdict.rejected.iter().map(rejected));
@@ -71,6 +76,9 @@ pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> V
 fn change(verdict: &Verdict) -> Block {
     let now = present(&verdict.current);
     let mut rows = vec![pair("Now", &now), pair("Proposed", &capitalised(&what(verdict)))];
+    if let Some(it) = disturbs(verdict) {
+        rows.push(pair("Disruption", &capitalised(it)));
+    }
     if let Some(chosen) = &verdict.chosen {
         let devices = count(chosen.devices as usize, "GPU", "GPUs");
         rows.push(pair("Takes", &devices));
@@ -188,17 +196,18 @@ fn size(mib: Option<f64>, reason: &str) -> Cell {
 fn p99(predicted: Option<&Predicted>) -> Cell {
     let Some(predicted) = predicted else { return missing("nothing was predicted") };
     match predicted.slowdown_p99_factor {
-        Some(it) if predicted.is_at_least => Cell::Quantity(format!("≥ {:.2}", it.expected)),
-        Some(it) if !it.has_useful_end() => Cell::Quantity(format!("≥ {:.2}", it.low)),
+        Some(it) if predicted.is_at_least => Cell::Quantity(format!("≥ {}", times(it.expected))),
+        Some(it) if !it.has_useful_end() => Cell::Quantity(format!("≥ {}", times(it.low))),
         Some(it) => Cell::Quantity(interval(it)),
         None => missing("nothing was predicted"),
     }
 }
 
-fn interval(it: Range) -> String {
+/// A factor with its interval: `1.23 (1.00–2.51)`.
+pub(crate) fn interval(it: Range) -> String {
     match it.is_exact() {
-        true => format!("{:.2}", it.expected),
-        false => format!("{:.2} ({:.2}–{:.2})", it.expected, it.low, it.high),
+        true => times(it.expected),
+        false => format!("{} ({}–{})", times(it.expected), times(it.low), times(it.high)),
     }
 }
 

@@ -1,13 +1,14 @@
 //! The answer in one sentence, device by device in one table, and who belongs together.
 
-use crate::recommender::mechanism::{MechanismId, mechanism};
+use crate::domain::units::Seconds;
+use crate::recommender::mechanism::{DisruptionLevel, MechanismId, mechanism};
 use crate::recommender::together::Together;
 use crate::recommender::verdict::{Outcome, Verdict};
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, words};
 use crate::report::pieces::statement;
 use crate::report::recommend::Recommendation;
-use crate::report::wording::{capitalised, count, list, name, sentence};
+use crate::report::wording::{capitalised, count, list, name, sentence, some, times};
 
 pub(super) fn headline(input: &Recommendation<'_>) -> String {
     match input.verdicts {
@@ -17,21 +18,86 @@ pub(super) fn headline(input: &Recommendation<'_>) -> String {
     }
 }
 
+/// A way to share as a part of a sentence.
+pub(crate) fn way(id: MechanismId) -> &'static str {
+    match id {
+        MechanismId::Exclusive => "a GPU for each",
+        MechanismId::TimeSlicing => "time slicing",
+        MechanismId::Mps => "MPS",
+        MechanismId::Mig => "MIG",
+    }
+}
+
 /// What to do with a device, as a part of a sentence.
-pub(super) fn what(verdict: &Verdict) -> String {
+pub(crate) fn what(verdict: &Verdict) -> String {
     match (verdict.outcome, &verdict.chosen) {
-        (Outcome::Nobody, _) => "nobody works on it".to_owned(),
+        (Outcome::Nobody, _) => "nothing: nobody works on it".to_owned(),
         (Outcome::NotEnoughEvidence, _) => "not enough evidence".to_owned(),
         (Outcome::Exclusive, _) if verdict.current.tenants < 2 => "as it is: one tenant".to_owned(),
         (Outcome::Exclusive, _) => match &verdict.fitting {
             Some(it) => format!("{} of {} share it, the others leave", it.tenants, it.of),
-            None => "a device for each tenant".to_owned(),
+            None => format!("exclusive: a GPU for each of {} tenants", verdict.current.tenants),
         },
         (Outcome::Share, Some(chosen)) => match &chosen.layout {
             Some(layout) => format!("MIG, {layout}"),
-            None => mechanism(chosen.mechanism).title().to_owned(),
+            None => way(chosen.mechanism).to_owned(),
         },
         (Outcome::Share, None) => "share".to_owned(),
+    }
+}
+
+/// The same for a place with more room: who gets which instance.
+pub(crate) fn long_what(verdict: &Verdict) -> String {
+    let short = what(verdict);
+    let Some(chosen) = verdict.chosen.as_ref().filter(|_| verdict.outcome == Outcome::Share) else {
+        return match verdict.outcome {
+            Outcome::NotEnoughEvidence => "not enough evidence: leave it as it is".to_owned(),
+            _ => short,
+        };
+    };
+    let given: Vec<String> = chosen
+        .assignments
+        .iter()
+        .filter_map(|it| Some(format!("{} for {}", it.profile.as_ref()?, name(&it.tenant))))
+        .collect();
+    match given.is_empty() {
+        true => format!("share it by {short}"),
+        false => format!("MIG: {}", some(&given)),
+    }
+}
+
+/// What it takes to get there, in a few words; `None` where nothing is proposed.
+pub(crate) fn disturbs(verdict: &Verdict) -> Option<&'static str> {
+    let it = verdict.disruption.as_ref()?;
+    Some(match (it.level, it.is_node_wide) {
+        (DisruptionLevel::None, _) => "none",
+        (DisruptionLevel::RestartClients, false) => "tenants restart",
+        (DisruptionLevel::RestartClients, true) => "tenants of the node restart",
+        (DisruptionLevel::DrainInstances, _) => "drain MIG instances",
+        (DisruptionLevel::DrainDevice, false) => "drain the GPU",
+        (DisruptionLevel::DrainDevice, true) => "drain the node",
+        (DisruptionLevel::ResetDevice, false) => "drain and reset the GPU",
+        (DisruptionLevel::ResetDevice, true) => "drain the node, reset the GPU",
+    })
+}
+
+/// The cheapest measurement that could change the verdict, as a sentence; `None` where none could.
+pub(crate) fn next_step(verdict: &Verdict) -> Option<String> {
+    let it = &verdict.measurement.as_ref()?.measurement;
+    let time = match it.about_s {
+        some if some > 0.0 => format!(" (about {})", Seconds(some)),
+        _ => String::new(),
+    };
+    Some(format!("To settle it: {}{time}.", uncapitalised(&sentence(&it.sentence))))
+}
+
+/// The text with a small first letter, unless it begins with a word in capitals.
+fn uncapitalised(text: &str) -> String {
+    let is_acronym = text.chars().take(2).all(|it| it.is_uppercase() || !it.is_alphabetic());
+    let mut letters = text.chars();
+    match letters.next().filter(|_| !is_acronym) {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => text.to_owned(),
     }
 }
 
@@ -57,12 +123,13 @@ pub(super) fn one(verdict: &Verdict) -> String {
                 sentence(&it.sentence),
                 it.devices
             ),
-            None => format!("Give each tenant of {label} a device of its own{why}."),
+            None => format!(
+                "Do not share {label}: each of its {} tenants needs a GPU of its own{why}.",
+                verdict.current.tenants
+            ),
         },
         Outcome::NotEnoughEvidence => {
-            let next = verdict.measurement.as_ref().map_or_else(String::new, |it| {
-                format!(" To settle it: {}.", sentence(&it.measurement.sentence))
-            });
+            let next = next_step(verdict).map_or_else(String::new, |it| format!(" {it}"));
             format!("Not enough evidence to decide about {label}{why}.{next}")
         }
     }
@@ -78,11 +145,11 @@ fn all(verdicts: &[Verdict]) -> String {
         let number = verdicts.iter().filter(|it| is(it, wanted)).count();
         if number > 0 {
             let verb = if number == 1 { "is" } else { "are" };
-            parts.push(format!("{number} {verb} to be shared by {}", mechanism(wanted).title()));
+            parts.push(format!("{number} {verb} to be shared by {}", way(wanted)));
         }
     }
+    parts.extend(unshared(verdicts));
     let others = [
-        (Outcome::Exclusive, "is to be left to one tenant", "are to be left to one tenant each"),
         (Outcome::NotEnoughEvidence, "cannot be decided about yet", "cannot be decided about yet"),
         (Outcome::Nobody, "is used by nobody", "are used by nobody"),
     ];
@@ -95,6 +162,34 @@ fn all(verdicts: &[Verdict]) -> String {
     format!("Of {} GPUs, {}.", verdicts.len(), list(&parts))
 }
 
+/// GPUs that stay with one tenant, those that take only some of theirs, and those whose tenants need one each.
+fn unshared(verdicts: &[Verdict]) -> Vec<String> {
+    let exclusive = || verdicts.iter().filter(|it| it.outcome == Outcome::Exclusive);
+    let single = exclusive().filter(|it| it.current.tenants < 2).count();
+    let several: Vec<&Verdict> = exclusive().filter(|it| it.current.tenants >= 2).collect();
+    let (some, none): (Vec<&Verdict>, Vec<&Verdict>) =
+        several.into_iter().partition(|it| it.fitting.is_some());
+    let mut parts = Vec::new();
+    match single {
+        0 => {}
+        1 => parts.push("1 stays with its one tenant".to_owned()),
+        more => parts.push(format!("{more} stay with their one tenant each")),
+    }
+    match some.len() {
+        0 => {}
+        1 => parts.push("1 takes only some of its tenants".to_owned()),
+        more => parts.push(format!("{more} take only some of their tenants")),
+    }
+    let tenants: usize = none.iter().map(|it| it.current.tenants).sum();
+    match none.len() {
+        0 => {}
+        1 => parts.push(format!("1 should not be shared (its {tenants} tenants need a GPU each)")),
+        more => parts
+            .push(format!("{more} should not be shared (their {tenants} tenants need a GPU each)")),
+    }
+    parts
+}
+
 /// All devices at a glance.
 pub(super) fn table(input: &Recommendation<'_>) -> Block {
     let rows = input.verdicts.iter().map(|it| {
@@ -102,6 +197,8 @@ pub(super) fn table(input: &Recommendation<'_>) -> Block {
             Cell::Name(name(&it.label)),
             Cell::Text(count(it.current.tenants, "tenant", "tenants")),
             Cell::Text(capitalised(&what(it))),
+            disturbs(it)
+                .map_or_else(|| missing("nothing is proposed"), |it| Cell::Text(capitalised(it))),
             match it.outcome {
                 Outcome::Share | Outcome::Exclusive => Cell::Confidence(it.confidence.value()),
                 Outcome::NotEnoughEvidence | Outcome::Nobody => missing("nothing is proposed"),
@@ -110,7 +207,13 @@ pub(super) fn table(input: &Recommendation<'_>) -> Block {
     });
     Block::Table(Table {
         caption: "What to do with each GPU".to_owned(),
-        columns: vec![words("GPU"), words("Now"), words("Proposed"), numbers("Confidence")],
+        columns: vec![
+            words("GPU"),
+            words("Now"),
+            words("Proposed"),
+            words("Disruption"),
+            numbers("Confidence"),
+        ],
         rows: rows.collect(),
     })
 }
@@ -125,7 +228,7 @@ pub(super) fn together(found: &Together) -> Vec<Block> {
                 |it| mechanism(it).title().to_owned(),
             ))),
             match it.worst_p99_factor {
-                Some(it) => Cell::Quantity(format!("{it:.2}")),
+                Some(it) => Cell::Quantity(times(it)),
                 None => missing("nothing was predicted"),
             },
         ]

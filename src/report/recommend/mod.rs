@@ -1,15 +1,17 @@
 //! How GPUs should be shared, as a report: what to do, why, what it disturbs, what was rejected, and what to apply.
 
 mod apply;
-mod device;
-mod lead;
+pub(crate) mod device;
+pub(crate) mod lead;
+pub(crate) mod predicted;
 
 use crate::recommender::configuration::Configuration;
 use crate::recommender::together::Together;
 use crate::recommender::verdict::Verdict;
 use crate::report::Report;
-use crate::report::block::Block;
+use crate::report::block::{Block, without_unused_terms};
 use crate::report::pieces::heading;
+use crate::report::sections::glossary;
 use crate::report::wording::{count, name, sentence};
 
 /// Everything that the answer is made from.
@@ -68,5 +70,7 @@ pub fn report(input: &Recommendation<'_>) -> Report {
         "" => "How the GPU should be shared".to_owned(),
         title => format!("How to share: {}", name(title)),
     };
-    Report { title, subtitle, blocks }
+    blocks.push(heading(2, "glossary", "Terms"));
+    blocks.extend(glossary::terms());
+    Report { title, subtitle, blocks: without_unused_terms(blocks) }
 }

@@ -38,11 +38,6 @@ fn word_key(word: Option<SharingWord>) -> &'static str {
     }
 }
 
-/// The words that people read.
-fn word_text(word: Option<SharingWord>) -> &'static str {
-    word.map_or("not judged", SharingWord::as_words)
-}
-
 /// Name of a mark in style sheets: the hue of the word on sharing that weighs the same.
 fn mark_key(mark: Mark) -> &'static str {
     match mark {

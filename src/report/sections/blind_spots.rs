@@ -2,10 +2,14 @@
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::outline::Outline;
+use crate::recommender::verdict::Outcome;
 use crate::report::ReportInput;
-use crate::report::block::{Block, Caveat};
+use crate::report::block::{Block, Caveat, Mark};
+use crate::report::pieces::statement;
+use crate::report::recommend::lead::next_step;
+use crate::report::sections::influence::every_untold;
 use crate::report::sections::{Section, title};
-use crate::report::wording::{clean, list, sentence, span};
+use crate::report::wording::{clean, list, name, sentence, some, span};
 
 /// So many blind spots are shown unfolded.
 const UNFOLDED: usize = 12;
@@ -21,11 +25,49 @@ impl Section for BlindSpots {
     }
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
-        let mut mine = vec![title(self, "What this recording could not show")];
+        let mut mine = vec![title(self, "What could not be seen, and what would settle it")];
+        mine.extend(settling(input));
         let spots = input.outline.blind_spots.iter().chain(&input.findings.blind_spots);
         mine.extend(blocks(input.outline, spots));
+        mine.extend(every_untold(input));
         mine
     }
+}
+
+/// The cheapest measurement, and the first answer of the policy, that would change a verdict, and what makes it less sure; what is the same for several GPUs is said once.
+fn settling(input: &ReportInput<'_>) -> Vec<Block> {
+    let mut told: Vec<(&str, String, Vec<String>)> = Vec::new();
+    for verdict in input.recommendation.verdicts {
+        let measurement = next_step(verdict).map(|it| ("measure", it));
+        let answer = verdict.answers.first().map(|it| ("answer", it.sentence.clone()));
+        let is_proposed = matches!(verdict.outcome, Outcome::Share | Outcome::Exclusive);
+        let lowered = verdict
+            .lowered_by
+            .iter()
+            .filter(|_| is_proposed)
+            .map(|it| ("less sure", it.sentence.clone()));
+        for (tag, text) in measurement.into_iter().chain(answer).chain(lowered) {
+            let device = name(&verdict.label);
+            match told.iter_mut().find(|it| it.0 == tag && it.1 == text) {
+                Some(known) => known.2.push(device),
+                None => told.push((tag, text, vec![device])),
+            }
+        }
+    }
+    let place = |tag: &str| ["measure", "answer", "less sure"].iter().position(|it| *it == tag);
+    told.sort_by_key(|it| (place(it.0), std::cmp::Reverse(it.2.len())));
+    let mut all: Vec<Block> = told
+        .into_iter()
+        .map(|(tag, text, devices)| {
+            let mark = if tag == "less sure" { Mark::Unknown } else { Mark::Probable };
+            statement(mark, &format!("{}: {tag}", some(&devices)), &text, Vec::new())
+        })
+        .collect();
+    let rest = all.split_off(all.len().min(UNFOLDED));
+    if !rest.is_empty() {
+        all.push(Block::Details { summary: format!("{} more", rest.len()), blocks: rest });
+    }
+    all
 }
 
 /// What could not be seen, or that nothing is missing.

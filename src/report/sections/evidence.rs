@@ -30,7 +30,7 @@ impl Section for EvidenceTable {
         if total == 0 {
             return Vec::new();
         }
-        let mut blocks = vec![title(self, "Evidence")];
+        let mut blocks = vec![title(self, "Every sentence of the analyses")];
         if total <= UNFOLDED {
             blocks.push(table("All evidence", groups.into_iter().flat_map(|it| it.1).collect()));
         } else {

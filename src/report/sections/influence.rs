@@ -1,4 +1,4 @@
-//! Who slows whom: what was shown first, then the matrix, then every pair, then what else it may be.
+//! Who slows whom: what was shown and the matrix; apart from them every pair, and what else it may be.
 
 use crate::analysis::influence::findings::{Influence, InfluenceFindings, InfluenceVerdict};
 use crate::report::ReportInput;
@@ -7,8 +7,8 @@ use crate::report::influences::grouping::{Group, grouped, has_opposite, shown};
 use crate::report::influences::quantities::{effect, finite, hidden, short};
 use crate::report::influences::wording::{in_words, mark, pair, quoted, reasons, within};
 use crate::report::influences::{contention, look_alikes, matrix, tables};
-use crate::report::sections::{Section, device_heading, folded_after_many, title};
-use crate::report::view::devices;
+use crate::report::sections::{Section, device_heading, gathered, title};
+use crate::report::view::{UNFOLDED_DEVICES, devices};
 use crate::report::wording::{capitalised, count, list, sentence, stopped};
 
 /// So many influences of a device are told in sentences.
@@ -25,48 +25,105 @@ impl Section for Influences {
     }
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
-        let mut blocks = Vec::new();
-        let views = devices(input);
-        let placed = views.iter().zip(&input.findings.devices);
-        for (position, (view, device)) in placed.enumerate() {
-            let mut mine = of_place(&device.influences, &view.slug, &view.name);
-            if !mine.is_empty() {
-                mine.insert(0, device_heading(self, &view.slug, &view.name));
+        by_place(self, input, "Who slows whom", "who slows whom", |it| {
+            let mut blocks = Vec::new();
+            if !it.found.pairs.is_empty() {
+                blocks.extend(statements(&it.found.pairs));
+                // A picture of question marks shows nothing that the sentence does not say.
+                let is_told = |it: &Influence| it.verdict != InfluenceVerdict::CannotTell;
+                if it.found.pairs.iter().any(is_told) {
+                    blocks.extend(matrix::block(&it.found.pairs, it.slug, it.name));
+                }
             }
-            let summary = format!("{}: who slows whom", view.name);
-            blocks.extend(folded_after_many(position, &summary, mine));
-        }
-        let lost = &input.findings.unplaced_influences;
-        let mut mine = of_place(lost, "no-known-gpu", "Tenants without a GPU");
-        if !mine.is_empty() {
-            let heading = "Tenants assumed to share one GPU";
-            let why = "No GPU is known of these tenants. That they share one was assumed, as asked; \
-                       if they do not, nothing below holds.";
-            mine.insert(0, Block::Text(why.to_owned()));
-            mine.insert(0, device_heading(self, "no-known-gpu", heading));
-        }
-        blocks.extend(mine);
-        if !blocks.is_empty() {
-            blocks.insert(0, title(self, "Who slows whom"));
-        }
-        blocks
+            blocks.extend(look_alikes::found(&it.found.look_alikes));
+            blocks
+        })
     }
 }
 
-fn of_place(found: &InfluenceFindings, slug: &str, name: &str) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    if !found.pairs.is_empty() {
-        blocks.extend(statements(&found.pairs));
-        blocks.extend(matrix::block(&found.pairs, slug, name));
-        blocks.extend(untold(&found.pairs));
-        blocks.extend(tables::blocks(&found.pairs, name));
+/// How every pair of tenants was tested.
+pub(super) struct Tests;
+
+impl Section for Tests {
+    fn id(&self) -> &'static str {
+        "pairs"
     }
-    blocks.extend(look_alikes::blocks(&found.look_alikes, name));
-    if !found.pairs.is_empty() {
-        blocks.extend(tables::clocks(&found.clock_offsets, name));
+
+    fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
+        by_place(self, input, "Every pair of tenants that was tested", "every pair", |it| {
+            let mut blocks = tables::blocks(&it.found.pairs, it.name);
+            if !it.found.pairs.is_empty() {
+                blocks.extend(tables::clocks(&it.found.clock_offsets, it.name));
+            }
+            blocks.extend(contention::blocks(it.found.contention.as_ref(), it.name));
+            blocks
+        })
     }
-    blocks.extend(contention::blocks(found.contention.as_ref(), name));
+}
+
+/// What makes a tenant slow and is no neighbour.
+pub(super) struct LookAlikes;
+
+impl Section for LookAlikes {
+    fn id(&self) -> &'static str {
+        "look-alikes"
+    }
+
+    fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
+        by_place(self, input, "Look-alikes that were checked", "look-alikes", |it| {
+            look_alikes::blocks(&it.found.look_alikes, it.name)
+        })
+    }
+}
+
+/// Tenants that were tested against each other.
+struct Place<'a> {
+    found: &'a InfluenceFindings,
+    slug: &'a str,
+    name: &'a str,
+}
+
+/// The blocks of every device, and of tenants without one, each under its name.
+fn by_place(
+    section: &dyn Section,
+    input: &ReportInput<'_>,
+    heading: &str,
+    what: &str,
+    of_place: impl Fn(&Place<'_>) -> Vec<Block>,
+) -> Vec<Block> {
+    let views = devices(input);
+    let mut parts: Vec<(String, Vec<Block>)> = Vec::new();
+    for (view, device) in views.iter().zip(&input.findings.devices) {
+        let (slug, name) = (view.slug.as_str(), view.name.as_str());
+        let mut mine = of_place(&Place { found: &device.influences, slug, name });
+        if !mine.is_empty() {
+            mine.insert(0, device_heading(section, &view.slug, &view.name));
+            parts.push((format!("{}: {what}", view.name), mine));
+        }
+    }
+    let mut blocks = gathered(parts, UNFOLDED_DEVICES);
+    let (slug, name) = ("no-known-gpu", "Tenants without a GPU");
+    let mut mine = of_place(&Place { found: &input.findings.unplaced_influences, slug, name });
+    if !mine.is_empty() {
+        let heading = "Tenants assumed to share one GPU";
+        let why = "No GPU is known of these tenants. That they share one was assumed, as asked; \
+                   if they do not, nothing below holds.";
+        mine.insert(0, Block::Text(why.to_owned()));
+        mine.insert(0, device_heading(section, slug, heading));
+    }
+    blocks.extend(mine);
+    if !blocks.is_empty() {
+        blocks.insert(0, title(section, heading));
+    }
     blocks
+}
+
+/// Every pair of tenants about which nothing can be said.
+pub(super) fn every_untold(input: &ReportInput<'_>) -> Vec<Block> {
+    let placed = input.findings.devices.iter().flat_map(|it| &it.influences.pairs);
+    let lost = &input.findings.unplaced_influences.pairs;
+    let all: Vec<Influence> = placed.chain(lost).cloned().collect();
+    untold(&all)
 }
 
 /// One sentence for each influence that was shown, or that none was.

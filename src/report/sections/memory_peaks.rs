@@ -13,6 +13,7 @@ use crate::report::ReportInput;
 use crate::report::block::{Block, Caveat, Cell, Mark, Statement, Table};
 use crate::report::cells::{bytes_or, missing, number_or, numbers, percent_or, seconds_or, words};
 use crate::report::figure::{Figure, MemoryStackFigure, SeriesColour, StackLayer};
+use crate::report::pieces::statement;
 use crate::report::sections::{Section, device_heading, title};
 use crate::report::view::{DeviceView, devices};
 use crate::report::wording::{clean, count, sentence, stamp, stopped};
@@ -70,21 +71,30 @@ fn of_space(
     slug: &str,
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
+    let fits = risk.is_some_and(|it| it.forecast.basis == ForecastBasis::AlwaysFits);
     if let Some(risk) = risk {
-        let answer = stopped(&sentence(&first_upper(&risk.forecast.sentence)));
-        blocks.push(Block::Lead(answer));
+        let mark = if fits { Mark::Fine } else { Mark::Probable };
+        blocks.push(statement(mark, "", &risk.forecast.sentence, caveats(risk)));
     }
-    blocks.extend(picture(input, view, found, slug));
+    let is_calm = fits && !found.out_of_memory.iter().any(|it| is_told(&it));
+    let drawn: Vec<Block> = picture(input, view, found, slug).into_iter().collect();
+    let name = clean(&found.label);
+    let mut numbers = Vec::new();
+    match is_calm {
+        true => numbers.extend(drawn),
+        false => blocks.extend(drawn),
+    }
     blocks.extend(moments(found));
-    if let Some(risk) = risk {
-        if risk.forecast.basis != ForecastBasis::AlwaysFits {
-            blocks.push(Block::Table(forecast_table(&clean(&found.label), &risk.forecast)));
-        }
-        let caveats = risk.forecast.caveats.iter();
-        blocks.extend(caveats.map(|it| Block::Text(stopped(&sentence(&first_upper(it))))));
+    numbers.extend(moment_tables(found));
+    if let Some(risk) = risk.filter(|_| !fits) {
+        numbers.push(Block::Table(forecast_table(&name, &risk.forecast)));
     }
     if !found.pairs.is_empty() {
-        blocks.push(Block::Table(pairs(device, found)));
+        numbers.push(Block::Table(pairs(device, found)));
+    }
+    if !numbers.is_empty() {
+        let summary = format!("{name}: memory together in numbers");
+        blocks.push(Block::Details { summary, blocks: numbers });
     }
     if found.reporting != MemoryReporting::Reported {
         blocks.extend(found.blind_spots.iter().take(1).map(|it| {
@@ -97,6 +107,10 @@ fn of_space(
         }));
     }
     blocks
+}
+
+fn caveats(risk: &SharedMemoryRisk) -> Vec<String> {
+    risk.forecast.caveats.clone()
 }
 
 fn first_upper(text: &str) -> String {
@@ -182,20 +196,32 @@ fn colour(
     SeriesColour::Resident(rank.unwrap_or(place))
 }
 
-fn is_told(event: &&OutOfMemory) -> bool {
+/// Whether it is a loss, and not only a full device.
+pub(super) fn is_told(event: &&OutOfMemory) -> bool {
     event.kind != OutOfMemoryKind::FullOnly
 }
 
-/// The moments at which memory ran out, the surest first, each with its shares.
-fn moments(found: &MemoryFindings) -> Vec<Block> {
+/// Moments at which memory ran out, the surest first.
+fn surest_first(found: &MemoryFindings) -> Vec<&OutOfMemory> {
     let mut told: Vec<&OutOfMemory> = found.out_of_memory.iter().filter(is_told).collect();
     told.sort_by(|a, b| {
         b.confidence.value().total_cmp(&a.confidence.value()).then(a.at.cmp(&b.at))
     });
+    told
+}
+
+/// Who was named how often, and who held what at the surest moment.
+fn moment_tables(found: &MemoryFindings) -> Vec<Block> {
+    let told = surest_first(found);
+    let several = (told.len() > 1).then(|| Block::Table(named(&told)));
+    let first = told.first().map(|it| Block::Table(shares(it)));
+    several.into_iter().chain(first).collect()
+}
+
+/// The moments at which memory ran out, the surest first, in sentences.
+fn moments(found: &MemoryFindings) -> Vec<Block> {
+    let told = surest_first(found);
     let mut blocks = Vec::new();
-    if told.len() > 1 {
-        blocks.push(Block::Table(named(&told)));
-    }
     let mut noted: BTreeSet<&str> = BTreeSet::new();
     for event in told.iter().take(MOST_MOMENTS) {
         // What is said of the first need not be said of each.
@@ -207,9 +233,6 @@ fn moments(found: &MemoryFindings) -> Vec<Block> {
             notes: notes.map(|it| stopped(&sentence(&first_upper(it)))).collect(),
         }));
     }
-    if let Some(first) = told.first() {
-        blocks.push(Block::Table(shares(first)));
-    }
     if told.len() > MOST_MOMENTS {
         let rest = count(told.len() - MOST_MOMENTS, "more moment", "more moments");
         blocks.push(Block::Text(format!("{rest} of this kind; the JSON lists them.")));
@@ -217,7 +240,7 @@ fn moments(found: &MemoryFindings) -> Vec<Block> {
     blocks
 }
 
-fn mark(event: &OutOfMemory) -> Mark {
+pub(super) fn mark(event: &OutOfMemory) -> Mark {
     match (event.blame, event.confidence.value()) {
         (Blame::CannotTell, _) => Mark::Unknown,
         (_, sure) if sure >= 0.75 => Mark::Firm,

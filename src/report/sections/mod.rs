@@ -1,24 +1,28 @@
-//! The parts of a report, in reading order: verdict, why, what could not be seen, how we know.
+//! The parts of a report, in reading order: what to do, why, what was rejected, what could not be seen, how we know.
 
+mod answer;
 pub(crate) mod blind_spots;
+mod by_shape;
 mod evidence;
 pub(crate) mod glossary;
-mod headline;
+mod incidents;
 mod influence;
 mod memory;
 pub(crate) mod memory_peaks;
 mod phases;
+mod proof;
 mod provenance;
+mod rejected;
 mod services;
 mod shape;
-mod summary;
+mod shape_numbers;
 mod timeline;
 mod together;
 mod trap;
+mod ways;
 
 use crate::report::ReportInput;
 use crate::report::block::Block;
-use crate::report::view::UNFOLDED_DEVICES;
 
 /// A part of a report.
 pub trait Section: Sync {
@@ -30,20 +34,31 @@ pub trait Section: Sync {
 
 /// Every section, in reading order.
 pub const SECTIONS: &[&dyn Section] = &[
-    &summary::Summary,
-    &influence::Influences,
-    &timeline::Timelines,
+    &answer::Answer,
     &shape::Shape,
-    &services::Services,
-    &together::Together,
     &trap::Trap,
-    &memory::Memory,
+    &influence::Influences,
     &memory_peaks::MemoryPeaks,
-    &phases::Phases,
+    &ways::Ways,
+    &rejected::RejectedWays,
     &blind_spots::BlindSpots,
-    &evidence::EvidenceTable,
+    &timeline::Timelines,
+    &proof::Proof,
     &provenance::Provenance,
     &glossary::Glossary,
+];
+
+/// What stands behind the answer, folded away under one heading, in reading order.
+pub const PROOFS: &[&dyn Section] = &[
+    &influence::Tests,
+    &influence::LookAlikes,
+    &by_shape::ByShape,
+    &shape_numbers::ShapeNumbers,
+    &services::Services,
+    &together::Together,
+    &memory::Memory,
+    &phases::Phases,
+    &evidence::EvidenceTable,
 ];
 
 /// The heading of a section.
@@ -57,10 +72,19 @@ fn device_heading(section: &dyn Section, slug: &str, name: &str) -> Block {
     Block::Heading { level: 3, anchor, text: name.to_owned() }
 }
 
-/// The blocks as they are, or folded away when so many devices came before.
-fn folded_after_many(position: usize, summary: &str, blocks: Vec<Block>) -> Vec<Block> {
-    if position < UNFOLDED_DEVICES || blocks.is_empty() {
-        return blocks;
+/// Summary and blocks of each device: the first `unfolded` as they are, the others each folded, and together once more.
+fn gathered(parts: Vec<(String, Vec<Block>)>, unfolded: usize) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut rest = Vec::new();
+    for (position, (summary, mine)) in parts.into_iter().enumerate() {
+        match position < unfolded {
+            true => blocks.extend(mine),
+            false => rest.push(Block::Details { summary, blocks: mine }),
+        }
     }
-    vec![Block::Details { summary: summary.to_owned(), blocks }]
+    match rest.len() {
+        0 | 1 => blocks.extend(rest),
+        more => blocks.push(Block::Details { summary: format!("{more} more GPUs"), blocks: rest }),
+    }
+    blocks
 }

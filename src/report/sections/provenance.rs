@@ -5,7 +5,7 @@ use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{missing, numbers, seconds_or, words};
 use crate::report::sections::{Section, title};
-use crate::report::wording::{clean, sentence, span};
+use crate::report::wording::{capitalised, clean, sentence, span, stopped};
 
 /// Settings and provenance.
 pub(super) struct Provenance;
@@ -25,11 +25,21 @@ impl Section for Provenance {
             title(self, "Settings and provenance"),
             Block::Text(format!("{recorded} Analysed by cotenant {}.", clean(input.tool_version))),
         ];
+        blocks.extend(
+            input
+                .recommendation
+                .notes
+                .iter()
+                .map(|it| Block::Text(stopped(&capitalised(&sentence(it))))),
+        );
         if !outline.sources.is_empty() {
             blocks.push(Block::Table(sources(&outline.sources)));
         }
         if !input.settings.is_empty() {
-            blocks.push(Block::Table(settings(input.settings)));
+            blocks.push(Block::Details {
+                summary: "Settings that shaped the result".to_owned(),
+                blocks: vec![Block::Table(settings(input.settings))],
+            });
         }
         if !input.command.trim().is_empty() {
             blocks.push(Block::Code(sentence(input.command)));

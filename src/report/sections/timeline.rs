@@ -7,8 +7,10 @@ use crate::domain::units::{MemoryBytes, Seconds};
 use crate::report::ReportInput;
 use crate::report::block::Block;
 use crate::report::figure::{Axis, Figure, RowSeries, SeriesColour, TimelineFigure, TimelineRow};
-use crate::report::sections::{Section, device_heading, folded_after_many, title};
-use crate::report::view::{DeviceView, activity_metric, level, percent_factor, places, profile};
+use crate::report::sections::{Section, device_heading, gathered, title};
+use crate::report::view::{
+    DeviceView, UNFOLDED_DEVICES, activity_metric, level, percent_factor, places, profile,
+};
 use crate::report::wording::{clean, count, is_instant, percent, span};
 
 /// So many residents get a row, and so many a line in the row of memory.
@@ -30,12 +32,11 @@ impl Section for Timelines {
             return Vec::new();
         }
         let mut blocks = vec![title(self, "What happened when")];
-        for (position, device) in devices.iter().enumerate() {
-            let mut mine = vec![device_heading(self, &device.slug, &device.name)];
-            mine.push(picture(input, device));
-            let summary = format!("{}: timeline", device.name);
-            blocks.extend(folded_after_many(position, &summary, mine));
-        }
+        let parts = devices.iter().map(|device| {
+            let heading = device_heading(self, &device.slug, &device.name);
+            (format!("{}: timeline", device.name), vec![heading, picture(input, device)])
+        });
+        blocks.extend(gathered(parts.collect(), UNFOLDED_DEVICES));
         blocks
     }
 }

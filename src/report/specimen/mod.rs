@@ -2,6 +2,7 @@
 //!
 //! GPU 0 is steady, GPU 1 has full-device bursts by a tenant of equal mean, `gpu2` was never read.
 
+mod advice;
 pub(crate) mod case;
 mod load;
 pub(crate) mod quarrel;
@@ -17,7 +18,10 @@ use crate::domain::metric::Metric;
 use crate::domain::outline::{Device, Outline, Phase};
 use crate::domain::source::{Source, SourceId};
 use crate::domain::time::{SampleInterval, TimeSpan, Timestamp};
+use crate::recommender::configuration::Configuration;
 use crate::recommender::suitability::{SharingWord, Suitability};
+use crate::recommender::verdict::Verdict;
+use crate::report::recommend::Recommendation;
 use crate::report::specimen::load::{GIB, Load, level, memory, profile, samples, timeline};
 use crate::report::{Report, ReportInput};
 use std::collections::BTreeMap;
@@ -37,8 +41,16 @@ pub(crate) struct Specimen {
 }
 
 impl Specimen {
+    /// One verdict for each device.
+    pub(crate) fn verdicts(&self) -> Vec<Verdict> {
+        advice::verdicts(&self.findings)
+    }
+
     pub(crate) fn report(&self) -> Report {
+        let verdicts = self.verdicts();
+        let recommendation = recommendation(&verdicts, &NO_FILES);
         Report::build(&ReportInput {
+            recommendation: &recommendation,
             title: "Sharing report for gpu-node-07",
             outline: &self.outline,
             findings: &self.findings,
@@ -47,6 +59,26 @@ impl Specimen {
             tool_version: "0.1.0",
             command: "cotenant report node-07.parquet --html report.html",
         })
+    }
+}
+
+/// Nothing to apply.
+pub(crate) static NO_FILES: Configuration =
+    Configuration { files: Vec::new(), resources: Vec::new(), cautions: Vec::new() };
+
+/// Verdicts as `recommend` shows them.
+pub(crate) fn recommendation<'a>(
+    verdicts: &'a [Verdict],
+    configuration: &'a Configuration,
+) -> Recommendation<'a> {
+    Recommendation {
+        title: "node-07",
+        verdicts,
+        together: None,
+        configuration,
+        notes: &[],
+        tool_version: "0.1.0",
+        command: "",
     }
 }
 

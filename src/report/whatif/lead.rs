@@ -6,7 +6,7 @@ use crate::colocation::share::Mechanism;
 use crate::domain::units::Seconds;
 use crate::report::whatif::assumed::settling;
 use crate::report::whatif::{Row, Scene, Tuning, WhatIf, factor, way};
-use crate::report::wording::{capitalised, list, name};
+use crate::report::wording::{capitalised, list, name, times};
 
 pub(super) fn headline(input: &WhatIf<'_>) -> String {
     match input.slo {
@@ -106,8 +106,9 @@ fn by_cost(input: &WhatIf<'_>) -> String {
     let mut ranked: Vec<(&Scene, Range, String)> =
         shared.filter_map(|it| worst(input, it).map(|found| (it, found.0, found.1))).collect();
     ranked.sort_by(|a, b| a.1.expected.total_cmp(&b.1.expected));
-    let told = |it: &(&Scene, Range, String)| {
-        format!("{} ({} to {})", factor(it.1.expected), factor(it.1.low), factor(it.1.high))
+    let told = |it: &(&Scene, Range, String)| match it.1.has_useful_end() {
+        true => format!("{} ({} to {})", times(it.1.expected), times(it.1.low), times(it.1.high)),
+        false => format!("at least {}", times(it.1.low)),
     };
     match ranked.as_slice() {
         [] => {

@@ -18,7 +18,8 @@ use crate::colocation::range::Range;
 use crate::colocation::share::{Mechanism, Slice};
 use crate::colocation::whatif::{Options, Prediction, TenantPrediction};
 use crate::report::Report;
-use crate::report::block::Block;
+use crate::report::block::{Block, without_unused_terms};
+use crate::report::sections::glossary;
 use crate::report::wording::{name, sentence, some};
 
 /// A tenant, and where its demand comes from.
@@ -211,25 +212,35 @@ pub(crate) fn factor(value: f64) -> String {
 /// The answer as neutral blocks, in reading order.
 pub fn report(input: &WhatIf<'_>) -> Report {
     let mut blocks = vec![heading("answer", "The answer"), Block::Lead(input.headline())];
-    blocks.push(heading("slower", "How much slower"));
     blocks.push(tables::slowdowns(input));
-    blocks.extend(tables::refusals(input));
+    blocks.push(heading("slower", "Why: how much slower under each way"));
     blocks.push(picture::block(input));
-    blocks.push(heading("latency", "Latency and work done"));
-    blocks.push(tables::work(input));
-    if !input.learned.is_empty() {
-        blocks.push(heading("learned", "What measured co-locations say"));
-        blocks.extend(tables::learned(input));
-    }
     blocks.push(heading("memory", "Memory together"));
     blocks.extend(memory::blocks(input));
-    blocks.push(heading("assumed", "What had to be assumed"));
+    let refusals = tables::refusals(input);
+    if !refusals.is_empty() {
+        blocks.push(heading("refused", "What has no number"));
+        blocks.extend(refusals);
+    }
+    blocks.push(heading("assumed", "What could not be seen and had to be assumed"));
     blocks.extend(assumed::blocks(input));
+    blocks.push(heading("latency", "Evidence: latency and work done"));
+    blocks.push(tables::work(input));
+    if !input.learned.is_empty() {
+        blocks.push(heading("learned", "Evidence: what measured co-locations say"));
+        blocks.extend(tables::learned(input));
+    }
     blocks.push(heading("made", "How it was made"));
     blocks.push(tables::parties(input));
     blocks.extend(made::sentences(input).into_iter().map(Block::Text));
     blocks.extend(provenance(input));
-    Report { title: "What if they shared a GPU".to_owned(), subtitle: subtitle(input), blocks }
+    blocks.push(heading("glossary", "Terms"));
+    blocks.extend(glossary::terms());
+    Report {
+        title: "What if they shared a GPU".to_owned(),
+        subtitle: subtitle(input),
+        blocks: without_unused_terms(blocks),
+    }
 }
 
 fn heading(anchor: &str, text: &str) -> Block {

@@ -1,11 +1,11 @@
 //! Verdicts as HTML: cards, badges and the tally.
 
 use crate::recommender::suitability::SharingWord;
-use crate::report::block::{Cell, VerdictCard};
+use crate::report::block::{Cell, Mark, VerdictCard};
 use crate::report::figure::Figure;
 use crate::report::plot::embedded_svg;
-use crate::report::render::{word_key, word_text};
-use crate::report::wording::{capitalised, glued, shorten};
+use crate::report::render::{mark_key, word_key};
+use crate::report::wording::{glued, shorten};
 use maud::{Markup, PreEscaped, html};
 
 /// Longest reason for a missing number in a card, in characters.
@@ -21,11 +21,11 @@ pub(super) fn verdict(card: &VerdictCard) -> Markup {
         None => (None, [].as_slice()),
     };
     html! {
-        article class={ "card " (word_key(card.word)) } {
+        article class={ "card " (mark_key(card.mark)) } {
             div.head {
-                (mark(card.word))
+                (mark(word_of(card.mark)))
                 div.who {
-                    p.word { (capitalised(word_text(card.word))) }
+                    p.word { (glued(&card.action)) }
                     h3 title=[long(&card.name)] {
                         (shorten(&card.name, LONGEST_NAME))
                         @if let Some(model) = &card.model { " " span.model { (model) } }
@@ -90,6 +90,16 @@ fn fact(name: &str, value: &Cell) -> Markup {
 pub(super) fn badge(word: SharingWord) -> Markup {
     html! {
         span class={ "badge " (word_key(Some(word))) } { (mark(Some(word))) (word.as_words()) }
+    }
+}
+
+/// The word on sharing whose mark an answer has.
+fn word_of(mark: Mark) -> Option<SharingWord> {
+    match mark {
+        Mark::Firm | Mark::Indirect => Some(SharingWord::DoNotShare),
+        Mark::Probable => Some(SharingWord::SharesWithCare),
+        Mark::Fine => Some(SharingWord::SharesWell),
+        Mark::Absent | Mark::Unknown => None,
     }
 }
 

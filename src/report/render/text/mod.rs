@@ -10,7 +10,6 @@ mod table;
 use crate::report::Report;
 use crate::report::block::{Block, Caveat, Cell, Statement, VerdictCard};
 use crate::report::render::text::style::{Pen, Style};
-use crate::report::render::word_text;
 use crate::report::wording::shorten;
 use unicode_width::UnicodeWidthStr;
 
@@ -107,19 +106,22 @@ fn heading(pen: &mut Pen, level: u8, text: &str) {
 }
 
 fn verdict(pen: &mut Pen, card: &VerdictCard) {
-    let word = word_text(card.word).to_uppercase();
     let sure = card.confidence.map_or_else(String::new, |it| format!(" (confidence {it:.2})"));
     let name = shorten(&card.name, LONGEST_NAME);
     let model = card.model.as_deref().map_or_else(String::new, |it| format!(", {it}"));
-    let start = format!("{} {word} ", style::sign(card.word));
-    let rest = format!("{name}{}{sure}", shorten(&model, LONGEST_NAME));
-    pen.hanging(&start, Style::of_word(card.word), "    ", &rest, Style::Strong);
+    let model = shorten(&model, LONGEST_NAME);
+    let start = format!("{} {name}{model}: ", style::mark_sign(card.mark));
+    let rest = format!("{}{sure}", card.action);
+    pen.hanging(&start, Style::Strong, "    ", &rest, Style::of_mark(card.mark));
     for reason in &card.reasons {
         pen.hanging("    - ", Style::Plain, "      ", reason, Style::Plain);
     }
     let known = |it: &&(String, Cell)| !matches!(it.1, Cell::Missing(_));
-    let facts: Vec<String> =
-        card.facts.iter().filter(known).map(|it| format!("{} {}", it.1.plain(), it.0)).collect();
+    let fact = |(name, value): &(String, Cell)| match value {
+        Cell::Text(words) => format!("{name}: {words}"),
+        number => format!("{} {name}", number.plain()),
+    };
+    let facts: Vec<String> = card.facts.iter().filter(known).map(fact).collect();
     if !facts.is_empty() {
         pen.hanging("    ", Style::Plain, "    ", &facts.join(" · "), Style::Plain);
     }

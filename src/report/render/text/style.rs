@@ -54,16 +54,6 @@ impl Style {
     }
 }
 
-/// A sign of one column that tells the words apart without colour.
-pub(super) fn sign(word: Option<SharingWord>) -> &'static str {
-    match word {
-        Some(SharingWord::SharesWell) => "✓",
-        Some(SharingWord::SharesWithCare) => "~",
-        Some(SharingWord::DoNotShare) => "✗",
-        Some(SharingWord::CannotTell) | None => "?",
-    }
-}
-
 /// A sign of one column for each mark.
 pub(super) fn mark_sign(mark: Mark) -> &'static str {
     match mark {

@@ -1,50 +1,44 @@
-//! The verdicts: who slows whom where that was shown, then sharing, first in one sentence, then device by device, then who lives on them.
+//! Whether each GPU and each load suits sharing by its shape alone.
 
-use crate::analysis::findings::{BurstProfile, SubjectFindings};
+use crate::analysis::findings::BurstProfile;
 use crate::domain::metric::Metric;
-use crate::domain::time::TimeSpan;
 use crate::domain::units::Seconds;
 use crate::recommender::suitability::{SharingWord, Suitability};
 use crate::report::ReportInput;
-use crate::report::block::{Block, Cell, Table, VerdictCard};
+use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{bytes_or, missing, numbers, seconds_or, words};
-use crate::report::figure::Figure;
-use crate::report::sections::headline::headline;
-use crate::report::sections::timeline::own_row;
 use crate::report::sections::{Section, title};
 use crate::report::view::{
-    DeviceView, UNFOLDED_DEVICES, devices, estimated_burst, level, profile, verdict, why_no_bursts,
-    why_no_profile,
+    DeviceView, devices, estimated_burst, level, profile, verdict, why_no_bursts, why_no_profile,
 };
-use crate::report::wording::{capitalised, clean, count, list, percent, sentence};
+use crate::report::wording::{capitalised, clean, list, percent, sentence};
 
-/// More rows than this are folded away.
-const UNFOLDED_RESIDENTS: usize = 16;
+/// Words on shapes.
+pub(super) struct ByShape;
 
-/// The verdicts.
-pub(super) struct Summary;
-
-impl Section for Summary {
+impl Section for ByShape {
     fn id(&self) -> &'static str {
-        "summary"
+        "by-shape"
     }
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
         let devices = devices(input);
-        let influences = headline(input);
-        let mut blocks = vec![title(self, "Verdict")];
-        blocks.extend(influences.before);
-        blocks.push(Block::Lead(lead(&devices)));
-        blocks.extend(influences.after);
+        if devices.is_empty() && input.findings.unplaced.is_empty() {
+            return Vec::new();
+        }
+        let mut blocks =
+            vec![title(self, "Would a neighbour notice it? Each load by its shape alone")];
+        blocks.push(Block::Text(
+            "The word is about the shape of a load over time and nothing else; what to do also weighs trust, memory, targets and every way to share."
+                .to_owned(),
+        ));
         if devices.len() > 1 {
             blocks.push(Block::Tally(tally(&devices)));
         }
-        if devices.len() > UNFOLDED_DEVICES {
+        if !devices.is_empty() {
             blocks.push(Block::Table(device_table(&devices)));
-        } else {
-            blocks.extend(devices.iter().map(|it| Block::Verdict(card(it))));
         }
-        blocks.extend(residents(input, &devices));
+        blocks.extend(residents(input, &devices).map(Block::Table));
         blocks
     }
 }
@@ -65,21 +59,24 @@ fn tally(devices: &[DeviceView<'_>]) -> Vec<(SharingWord, usize)> {
     WORDS.into_iter().map(|it| (it, number(it))).filter(|it| it.1 > 0).collect()
 }
 
-/// The sentence to remember.
-fn lead(devices: &[DeviceView<'_>]) -> String {
-    match devices {
-        [] => "No GPU was found in this recording.".to_owned(),
-        [only] => format!("{} {}.", only.name, predicate(word(only), 1)),
+/// How many devices got which word, as a sentence; `None` without devices.
+///
+/// Loads without a GPU, which stand among the places of a report, are not counted.
+pub(super) fn in_one_sentence(places: &[DeviceView<'_>]) -> Option<String> {
+    let devices: Vec<&DeviceView<'_>> =
+        places.iter().filter(|it| it.own.is_some() || it.verdict.is_some()).collect();
+    let number =
+        |wanted: Option<SharingWord>| devices.iter().filter(|it| word(it) == wanted).count();
+    let all = WORDS.into_iter().map(Some).chain([None]).map(|it| (it, number(it)));
+    let parts: Vec<String> = all
+        .filter(|it| it.1 > 0)
+        .map(|(word, number)| format!("{number} {}", predicate(word, number)))
+        .collect();
+    match devices.as_slice() {
+        [] => None,
+        [only] => Some(format!("By its shape alone, {} {}.", only.name, predicate(word(only), 1))),
         several => {
-            let mut parts: Vec<String> = tally(several)
-                .into_iter()
-                .map(|(word, number)| format!("{number} {}", predicate(Some(word), number)))
-                .collect();
-            let unjudged = several.iter().filter(|it| it.verdict.is_none()).count();
-            if unjudged > 0 {
-                parts.push(format!("{unjudged} {}", predicate(None, unjudged)));
-            }
-            format!("Of {} GPUs, {}.", several.len(), list(&parts))
+            Some(format!("By their shape alone, {} of {} GPUs.", list(&parts), several.len()))
         }
     }
 }
@@ -97,54 +94,17 @@ fn predicate(word: Option<SharingWord>, number: usize) -> &'static str {
     }
 }
 
-fn card(device: &DeviceView<'_>) -> VerdictCard {
-    let verdict = device.verdict;
-    let texts = |of: fn(&Suitability) -> &Vec<String>| -> Vec<String> {
-        verdict.map_or_else(Vec::new, |it| of(it).iter().map(|it| said(it)).collect())
-    };
-    let mut caveats = texts(|it| &it.caveats);
-    let untold = verdict.filter(|it| it.word == SharingWord::CannotTell);
-    if let Some(interval) = untold.and_then(|it| it.needed_interval_s) {
-        caveats.push(format!("Sampling every {} would settle it.", Seconds(interval)));
-    }
-    VerdictCard {
-        anchor: device.slug.clone(),
-        name: device.name.clone(),
-        model: device.model.clone(),
-        word: word(device),
-        confidence: verdict
-            .filter(|it| it.word != SharingWord::CannotTell)
-            .map(|it| it.confidence.value()),
-        reasons: texts(|it| &it.reasons),
-        caveats,
-        glance: device.own.and_then(glance),
-        facts: facts(device),
-    }
-}
-
-fn glance(subject: &SubjectFindings) -> Option<Figure> {
-    let row = own_row(subject)?;
-    let series = row.series.into_iter().next()?;
-    let last = series.bins.last()?.at.plus_micros((series.bin_s.max(0.0) * 1e6) as i64);
-    let span = TimeSpan::covering(series.bins.first()?.at, last);
-    Some(Figure::Strip { span, series })
-}
-
 fn said(text: &str) -> String {
     capitalised(&sentence(text))
 }
 
-fn facts(device: &DeviceView<'_>) -> Vec<(String, Cell)> {
-    let profile = device.own.and_then(profile);
-    let mean = match profile {
-        Some(it) => format!("mean {}", it.metric.spec().label),
-        None => "mean activity".to_owned(),
-    };
-    vec![
-        (mean, share(device, |it| it.mean_ratio)),
-        ("of the time at 95 % or more".to_owned(), share(device, |it| it.duty.at_95_pct)),
-        ("typical burst".to_owned(), typical_burst(device)),
-        ("memory peak".to_owned(), memory_peak(device)),
+/// Mean, share of the time at full use, typical burst and memory peak.
+fn facts(device: &DeviceView<'_>) -> [Cell; 4] {
+    [
+        share(device, |it| it.mean_ratio),
+        share(device, |it| it.duty.at_95_pct),
+        typical_burst(device),
+        memory_peak(device),
     ]
 }
 
@@ -172,7 +132,7 @@ fn memory_peak(device: &DeviceView<'_>) -> Cell {
     bytes_or(peak, "the memory in use was not recorded")
 }
 
-/// One row for each device, when there are too many for cards.
+/// One row for each device.
 fn device_table(devices: &[DeviceView<'_>]) -> Table {
     let row = |device: &DeviceView<'_>| {
         let mut row = vec![
@@ -180,15 +140,15 @@ fn device_table(devices: &[DeviceView<'_>]) -> Table {
             device.verdict.map_or_else(|| missing("not judged"), |it| Cell::Word(it.word)),
             first_reason(device.verdict),
         ];
-        row.extend(facts(device).into_iter().map(|it| it.1));
+        row.extend(facts(device));
         row.push(confidence(device.verdict));
         row
     };
     Table {
-        caption: "Every GPU".to_owned(),
+        caption: "Every GPU by its shape".to_owned(),
         columns: vec![
             words("GPU"),
-            words("Verdict"),
+            words("By shape"),
             words("First reason"),
             numbers("Mean"),
             numbers("At 95 % or more"),
@@ -216,7 +176,7 @@ fn confidence(verdict: Option<&Suitability>) -> Cell {
 }
 
 /// The verdicts on what lives on the devices, as far as they were judged.
-fn residents(input: &ReportInput<'_>, devices: &[DeviceView<'_>]) -> Vec<Block> {
+fn residents(input: &ReportInput<'_>, devices: &[DeviceView<'_>]) -> Option<Table> {
     let placed = devices
         .iter()
         .flat_map(|device| device.residents.iter().map(move |it| (*it, device.name.as_str())));
@@ -234,21 +194,15 @@ fn residents(input: &ReportInput<'_>, devices: &[DeviceView<'_>]) -> Vec<Block> 
             ])
         })
         .collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let summary = count(rows.len(), "verdict on a load", "verdicts on single loads");
-    let many = rows.len() > UNFOLDED_RESIDENTS;
-    let table = Block::Table(Table {
+    (!rows.is_empty()).then(|| Table {
         caption: "Each load by itself: would a neighbour notice it?".to_owned(),
         columns: vec![
             words("Load"),
             words("On"),
-            words("Verdict"),
+            words("By shape"),
             words("First reason"),
             numbers("Confidence"),
         ],
         rows,
-    });
-    if many { vec![Block::Details { summary, blocks: vec![table] }] } else { vec![table] }
+    })
 }
