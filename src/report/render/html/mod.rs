@@ -19,7 +19,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 const POLICY: &str = concat!(
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; ",
     "form-action 'none'; script-src 'sha256-",
-    "kxfv2TY+uhS0dN41FJE+TlwOeqBwyxsg1Y2p1IKpHJ0=",
+    "iL8PaWWeBytfoYgELaIZrlXuR9aPkPITdSDsrTGcRWk=",
     "'"
 );
 

@@ -305,7 +305,7 @@ all('[data-chart]', box => {
   const everything = () => move(axis.from, axis.until);
   const tools = make('div', { class: 'tools', role: 'group', 'aria-label': 'time axis' }, output);
   const actions = [['−', 'zoom out', () => zoom(2, centre())], ['+', 'zoom in', () => zoom(0.5, centre())],
-    ['←', 'earlier', () => pan(-0.5)], ['→', 'later', () => pan(0.5)], ['0', 'show everything', everything]];
+    ['←', 'earlier', () => pan(-0.5)], ['→', 'later', () => pan(0.5)], ['all', 'show all of it', everything]];
   for (const [sign, name, act] of actions) {
     const button = make('button', { type: 'button', 'aria-label': name, title: name }, sign);
     button.addEventListener('click', act);
