@@ -175,8 +175,15 @@ pub enum Cell {
         /// Digits after the point.
         decimals: usize,
     },
-    /// A quantity with the unit that suits its size, such as `3.20 ms`.
+    /// A quantity that is only told in words, such as `3 of 8`; see `Measure`.
     Quantity(String),
+    /// A quantity with the unit that suits its size, such as `3.20 ms`.
+    Measure {
+        /// What is shown.
+        text: String,
+        /// The same in one unit for the whole column, such as seconds, by which it is sorted.
+        value: f64,
+    },
     /// The word on sharing.
     Word(SharingWord),
     /// A mark with its words.

@@ -36,17 +36,22 @@ pub(crate) fn count(value: u64) -> Cell {
 /// A length of time, or why there is none.
 pub(crate) fn seconds_or(value: Option<f64>, reason: &str) -> Cell {
     match value.filter(|it| it.is_finite()) {
-        Some(it) => Cell::Quantity(Seconds(it).to_string()),
+        Some(it) => measure(Seconds(it).to_string(), it),
         None => missing(reason),
     }
 }
 
 /// An amount of memory, or why there is none.
 pub(crate) fn bytes_or(value: Option<f64>, reason: &str) -> Cell {
-    match value.and_then(MemoryBytes::from_f64) {
-        Some(it) => Cell::Quantity(it.to_string()),
+    match value.and_then(|it| Some((it, MemoryBytes::from_f64(it)?))) {
+        Some((bytes, it)) => measure(it.to_string(), bytes),
         None => missing(reason),
     }
+}
+
+/// A quantity in words, and its value in the one unit in which its column is compared.
+pub(crate) fn measure(text: String, value: f64) -> Cell {
+    Cell::Measure { text, value }
 }
 
 /// No value, and why.
@@ -65,10 +70,24 @@ pub(crate) fn numbers(title: &str) -> Column {
 }
 
 impl Cell {
+    /// By what a table is sorted: the value itself, or the rank of a word or mark; `None` for text
+    /// and for what is missing.
+    pub(crate) fn rank(&self) -> Option<f64> {
+        let rank = match self {
+            Self::Number { value, .. } | Self::Measure { value, .. } => *value,
+            Self::Confidence(value) => *value,
+            Self::Word(word) => f64::from(*word as u8),
+            Self::Marked(mark, _) => f64::from(*mark as u8),
+            Self::Text(_) | Self::Name(_) | Self::Quantity(_) | Self::Missing(_) => return None,
+        };
+        rank.is_finite().then_some(rank)
+    }
+
     /// The cell as plain text, with its unit.
     pub fn plain(&self) -> String {
         match self {
             Self::Text(text) | Self::Name(text) | Self::Quantity(text) => text.clone(),
+            Self::Measure { text, .. } => text.clone(),
             Self::Marked(_, words) => words.clone(),
             Self::Number { value, unit, decimals } => {
                 let digits = digits(*value, *decimals);

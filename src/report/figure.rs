@@ -78,6 +78,11 @@ impl Figure {
         }
     }
 
+    /// Whether positions along the picture are instants that a reader may zoom into.
+    pub(crate) fn has_time_axis(&self) -> bool {
+        matches!(self, Self::Timeline(_) | Self::MemoryStack(_) | Self::Suspects(_))
+    }
+
     /// Terms that are drawn and stand nowhere else.
     pub(crate) fn words(&self) -> Vec<&'static str> {
         match self {

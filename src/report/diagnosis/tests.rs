@@ -9,7 +9,7 @@ use crate::report::diagnosis::{DiagnosisInput, experiment_report, outcome, pictu
 use crate::report::figure::Figure;
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{Format, figures, render};
-use crate::report::render::html::page;
+use crate::report::render::html::{page, page_without_script};
 use crate::report::render::json;
 use crate::report::render::text::text;
 use crate::report::specimen::HOSTILE;
@@ -169,7 +169,7 @@ fn a_diagnosis_with_hostile_names_does_no_harm_in_any_form() {
     hostile.headline.clone_from(&long);
     hostile.picture.suspects[1].suspect.clone_from(&long);
     let built = built(&hostile);
-    let html = page(&built);
+    let html = page_without_script(&built);
     assert!(!html.contains("<script") && html.contains("&lt;script&gt;"));
     assert!(html.len() < 400_000, "{}", html.len());
     for width in [40, 80] {

@@ -9,7 +9,7 @@ use crate::report::influences::quantities::{chance, change, effect, hidden, lag,
 use crate::report::influences::wording::{in_words, reasons, without_code};
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{Format, figures, render};
-use crate::report::render::html::page;
+use crate::report::render::html::{page, page_without_script};
 use crate::report::render::text::text;
 use crate::report::specimen::quarrel::{influence, pairs, quarrel, sized};
 use crate::report::specimen::{HOSTILE, Specimen, specimen};
@@ -253,7 +253,7 @@ fn hostile_names_and_long_ones_do_no_harm_among_neighbours() {
     hostile[0].reasons = vec![long.clone(); 3];
     let world = with_pairs(hostile);
     let report = world.report();
-    let html = page(&report);
+    let html = page_without_script(&report);
     assert!(!html.contains("<script") && html.contains("&lt;script&gt;"));
     assert!(html.len() < 900_000, "{}", html.len());
     for width in [40, 80] {

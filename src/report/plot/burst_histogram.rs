@@ -73,6 +73,10 @@ fn draw_panel<B: DrawingBackend>(
         let (from, until) = (length.at_log(bin.from_s), length.at_log(bin.until_s));
         let high = value.at(bin.count as f64).min(floor - 1.0);
         canvas.block((from + 0.75, high), (until - 0.75, floor), role, 0.85)?;
+        let bursts = count(bin.count as usize, "burst", "bursts");
+        let (shortest, longest) = (Seconds(bin.from_s), Seconds(bin.until_s));
+        let words = format!("{}: {bursts} of {shortest} to {longest}", panel.name);
+        canvas.spot((from, top), (until, floor), words);
     }
     canvas.name((0.0, top - HEAD + 18.0), &panel.name, 210.0, Lettering::LABEL)?;
     let bursts = count(total as usize, "burst", "bursts");

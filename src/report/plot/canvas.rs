@@ -1,6 +1,7 @@
 //! A drawing area with sub-pixel coordinates, roles for colours and a few kinds of marks.
 
 use crate::report::plot::PlotError;
+use crate::report::plot::readings::{Chart, Readings, Spot};
 use crate::report::plot::theme::{Role, Theme};
 use crate::report::wording::shorten;
 use plotters::coord::Shift;
@@ -29,6 +30,22 @@ pub(crate) enum Medium {
     /// Pixels of an image.
     Pixels,
 }
+
+/// What is drawn over what; a page redraws some layers when a reader zooms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layer {
+    /// The ground, and what moves with the time axis behind everything.
+    Behind,
+    /// Lines of the grid that stay where they are.
+    Grid,
+    /// Values over time.
+    Data,
+    /// Names and limits that stay where they are; everything of a picture without a time axis.
+    Front,
+}
+
+/// All layers, from the ground up.
+pub(crate) const LAYERS: [Layer; 4] = [Layer::Behind, Layer::Grid, Layer::Data, Layer::Front];
 
 /// A point, in logical pixels from the upper left corner.
 pub(crate) type Point = (f64, f64);
@@ -75,7 +92,10 @@ pub(crate) struct Canvas<'a, B: DrawingBackend> {
     theme: Theme,
     medium: Medium,
     margin: f64,
+    layer: Layer,
+    only: Option<Layer>,
     shortened: Vec<(String, String)>,
+    readings: Readings,
 }
 
 impl<'a, B: DrawingBackend> Canvas<'a, B> {
@@ -86,12 +106,50 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         theme: Theme,
         medium: Medium,
     ) -> Self {
-        Self { area, factor, theme, medium, margin: 0.0, shortened: Vec::new() }
+        Self {
+            area,
+            factor,
+            theme,
+            medium,
+            margin: 0.0,
+            layer: Layer::Front,
+            only: None,
+            shortened: Vec::new(),
+            readings: Readings::default(),
+        }
     }
 
-    /// Names that were shortened, with the full ones, in the order of drawing.
-    pub(crate) fn into_shortened(self) -> Vec<(String, String)> {
-        self.shortened
+    /// Names that were shortened, with the full ones, in the order of drawing; what can be asked.
+    pub(crate) fn into_words(self) -> (Vec<(String, String)>, Readings) {
+        (self.shortened, self.readings)
+    }
+
+    /// Leaves out what is not drawn on this layer; `None` draws everything.
+    pub(crate) fn show_only(&mut self, layer: Option<Layer>) {
+        self.only = layer;
+    }
+
+    /// Draws on this layer from now on.
+    pub(crate) fn on(&mut self, layer: Layer) {
+        self.layer = layer;
+    }
+
+    fn is_hidden(&self) -> bool {
+        self.only.is_some_and(|it| it != self.layer)
+    }
+
+    /// Tells the values behind a time axis, where somebody may ask for them.
+    pub(crate) fn tell(&mut self, chart: impl FnOnce() -> Chart) {
+        if self.medium == Medium::Vector && !self.is_hidden() {
+            self.readings.chart = Some(chart());
+        }
+    }
+
+    /// Tells what the rectangle stands for.
+    pub(crate) fn spot(&mut self, corner: Point, opposite: Point, words: String) {
+        if self.medium == Medium::Vector && !self.is_hidden() {
+            self.readings.spots.push(Spot { corner, opposite, words });
+        }
     }
 
     /// Puts the origin this far from the left and from the top, in logical pixels.
@@ -101,11 +159,17 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
 
     /// Fills everything with the ground.
     pub(crate) fn clear(&mut self) -> Result<(), PlotError> {
+        if self.only.is_some_and(|it| it != Layer::Behind) {
+            return Ok(());
+        }
         drawn(self.area.fill(&self.colour(Role::Ground)))
     }
 
     /// A line through the points.
     pub(crate) fn line(&mut self, points: &[Point], role: Role, px: f64) -> Result<(), PlotError> {
+        if self.is_hidden() {
+            return Ok(());
+        }
         let stroke_width = (px * self.factor).round().max(1.0) as u32;
         let style = ShapeStyle { color: self.colour(role).to_rgba(), filled: false, stroke_width };
         drawn(self.area.draw(&PathElement::new(self.device_points(points), style)))
@@ -137,6 +201,9 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         role: Role,
         alpha: f64,
     ) -> Result<(), PlotError> {
+        if self.is_hidden() {
+            return Ok(());
+        }
         let style = self.colour(role).mix(alpha).filled();
         drawn(self.area.draw(&Polygon::new(self.device_points(points), style)))
     }
@@ -149,6 +216,9 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         role: Role,
         alpha: f64,
     ) -> Result<(), PlotError> {
+        if self.is_hidden() {
+            return Ok(());
+        }
         let style = self.colour(role).mix(alpha).filled();
         let corners = [self.device_point(corner), self.device_point(opposite)];
         drawn(self.area.draw(&Rectangle::new(corners, style)))
@@ -156,6 +226,9 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
 
     /// A filled disc.
     pub(crate) fn disc(&mut self, centre: Point, px: f64, role: Role) -> Result<(), PlotError> {
+        if self.is_hidden() {
+            return Ok(());
+        }
         let radius = (px * self.factor).round().max(1.0) as i32;
         let style = self.colour(role).filled();
         drawn(self.area.draw(&Circle::new(self.device_point(centre), radius, style)))
@@ -179,6 +252,9 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         px: f64,
         look: Lettering,
     ) -> Result<(), PlotError> {
+        if self.is_hidden() {
+            return Ok(());
+        }
         let short = fitted(name, px, look.size);
         self.written(at, &short, look, FontTransform::Rotate270)?;
         if short != name {
@@ -194,6 +270,9 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         look: Lettering,
         turn: FontTransform,
     ) -> Result<(), PlotError> {
+        if self.is_hidden() {
+            return Ok(());
+        }
         let em = look.size * self.factor;
         let style = if look.is_bold { FontStyle::Bold } else { FontStyle::Normal };
         let (size, lift) = match self.medium {
@@ -232,6 +311,9 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
         px: f64,
         look: Lettering,
     ) -> Result<(), PlotError> {
+        if self.is_hidden() {
+            return Ok(());
+        }
         let short = fitted(name, px, look.size);
         self.words(at, &short, look)?;
         if short != name {

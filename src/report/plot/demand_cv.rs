@@ -1,5 +1,6 @@
 //! How much demand varies when it is averaged over longer and longer windows.
 
+use crate::domain::units::Seconds;
 use crate::report::figure::CvCurve;
 use crate::report::plot::PlotError;
 use crate::report::plot::canvas::{Canvas, Lettering, Point, fitted, width_of};
@@ -61,6 +62,12 @@ pub(crate) fn draw<B: DrawingBackend>(
         canvas.line(&way, role, 1.75)?;
         for point in way {
             canvas.disc(point, 2.25, role)?;
+        }
+        for point in curve.points.iter().filter(|it| it.scale_s > 0.0) {
+            let (x, y) = (window.at_log(point.scale_s), value.at(point.value));
+            let length = Seconds(point.scale_s);
+            let words = format!("{}: CV {:.2} over windows of {length}", curve.name, point.value);
+            canvas.spot((x - 7.0, y - 7.0), (x + 7.0, y + 7.0), words);
         }
     }
     Ok(())

@@ -44,8 +44,20 @@ pub(crate) fn draw<B: DrawingBackend>(
         };
         canvas.name((0.0, centre + 4.0), &bar.name, left - 8.0, look)?;
         one_bar(canvas, bar, &share, centre, width)?;
+        canvas.spot((0.0, centre - step / 2.0), (width, centre + step / 2.0), words(bar));
     }
     Ok(())
+}
+
+fn words(bar: &DutyBar) -> String {
+    let duty = &bar.duty;
+    let [used, half, full, mean] =
+        [duty.at_5_pct, duty.at_50_pct, duty.at_95_pct, bar.mean_ratio].map(percent);
+    format!(
+        "{}: at 5 % or more for {used} of the time, at 50 % or more for {half}, at 95 % or more for \
+         {full}; mean {mean}",
+        bar.name
+    )
 }
 
 fn one_bar<B: DrawingBackend>(

@@ -47,6 +47,9 @@ pub(crate) fn draw<B: DrawingBackend>(
             Role::Half,
             1.0,
         )?;
+        let sum = tidy(sane(row.base) + sane(row.more));
+        let words = format!("{}: {sum} GPUs. {}", row.name, row.note);
+        canvas.spot((0.0, centre - step / 2.0), (width, centre + step / 2.0), words);
         if end > base {
             canvas.block((base, centre - 7.0), (end, centre + 7.0), Role::Full, 1.0)?;
         }

@@ -54,7 +54,12 @@ pub(crate) fn draw<B: DrawingBackend>(
                 bottom: above + row - SEAM,
             };
             match cell {
-                Some(it) => draw_cell(canvas, it, frame)?,
+                Some(it) => {
+                    draw_cell(canvas, it, frame)?;
+                    let victim = figure.victims.get(column).map_or("", |it| it);
+                    let words = told(figure, it, (suspect, victim));
+                    canvas.spot((frame.left, frame.top), (frame.right, frame.bottom), words);
+                }
                 None if figure.victims.get(column) == Some(suspect) => {}
                 None => outline(canvas, frame, Role::Grid, 0.75)?,
             }
@@ -65,6 +70,15 @@ pub(crate) fn draw<B: DrawingBackend>(
         false => (LEFT, height - 12.0),
     };
     legend(canvas, figure, place, is_beside)
+}
+
+/// Who does what to whom, and how firm that is.
+fn told(figure: &MatrixFigure, cell: &MatrixCell, (suspect, victim): (&str, &str)) -> String {
+    let legend = figure.legend();
+    let firm = legend.iter().find(|it| it.0 == cell.mark).map_or("", |it| it.1);
+    let parts = [cell.value.as_str(), cell.note.as_str()];
+    let parts: Vec<&str> = parts.into_iter().filter(|it| !it.is_empty()).collect();
+    format!("{suspect} → {victim}: {firm}; {}", parts.join(", "))
 }
 
 /// Where one cell lies.

@@ -45,6 +45,10 @@ pub(crate) fn draw<B: DrawingBackend>(
         }
         if let Some(peak) = MemoryBytes::from_f64(bar.peak_bytes) {
             canvas.words((width, centre + 4.0), &peak.to_string(), Lettering::TICK)?;
+            let median = MemoryBytes::from_f64(bar.median_bytes);
+            let median = median.map_or_else(String::new, |it| format!("median {it}, "));
+            let words = format!("{}: {median}peak {peak}", bar.name);
+            canvas.spot((0.0, centre - step / 2.0), (width, centre + step / 2.0), words);
         }
     }
     match total_bytes.and_then(|it| Some((it, MemoryBytes::from_f64(it)?))) {

@@ -1,10 +1,13 @@
 //! Memory of tenants stacked over time, below what there is.
 
+use crate::analysis::findings::TimelineBin;
+use crate::domain::metric::Unit;
 use crate::domain::time::TimeSpan;
 use crate::domain::units::MemoryBytes;
 use crate::report::figure::{MemoryStackFigure, StackLayer};
 use crate::report::plot::PlotError;
-use crate::report::plot::canvas::{Canvas, Lettering, Point, fitted, width_of};
+use crate::report::plot::canvas::{Canvas, Layer, Lettering, Point, fitted, width_of};
+use crate::report::plot::readings::{Chart, ChartRow, ChartSeries, Reading};
 use crate::report::plot::scale::{Scale, byte_marks};
 use crate::report::plot::theme::Role;
 use crate::report::plot::timeline::{Time, time_axis};
@@ -32,12 +35,15 @@ pub(crate) fn draw<B: DrawingBackend>(
     let floor = height - BOTTOM;
     let top = figure.highest().max(figure.room_bytes.unwrap_or(0.0)).max(1.0) * 1.04;
     let amount = Scale::new((0.0, top), (floor, TOP));
+    canvas.on(Layer::Behind);
     time_axis(canvas, span, &time, (floor, height), LEFT)?;
+    canvas.on(Layer::Grid);
     for (bytes, name) in byte_marks(top, 4) {
         let y = amount.at(bytes);
         canvas.line(&[(LEFT, y), (width - RIGHT, y)], Role::Grid, 0.75)?;
         canvas.words((LEFT - 6.0, y + 4.0), &name, Lettering::TICK)?;
     }
+    canvas.on(Layer::Front);
     let limit = limit_name(figure);
     let limit_px = limit.as_ref().map_or(0.0, |it| width_of(it, 11.5) + 14.0);
     legend(canvas, figure, width - RIGHT - limit_px)?;
@@ -47,13 +53,10 @@ pub(crate) fn draw<B: DrawingBackend>(
     }
     let edge =
         |bin: usize| time.at(figure.from.plus_micros((bin as f64 * figure.bin_s * 1e6) as i64));
+    canvas.on(Layer::Data);
     for run in figure.runs() {
         layers(canvas, figure, run.clone(), &edge, &amount)?;
         least(canvas, figure, run, &edge, &amount)?;
-    }
-    if let Some(room) = figure.room_bytes {
-        let y = amount.at(room);
-        canvas.dashes((LEFT, y), (width - RIGHT, y), Role::Limit, 1.0)?;
     }
     for at in &figure.moments {
         let x = time.at(*at);
@@ -61,7 +64,53 @@ pub(crate) fn draw<B: DrawingBackend>(
         let tip = [(x - 4.5, TOP - 16.0), (x + 4.5, TOP - 16.0), (x, TOP - 7.0)];
         canvas.fill(&tip, Role::Limit, 1.0)?;
     }
+    canvas.on(Layer::Front);
+    if let Some(room) = figure.room_bytes {
+        let y = amount.at(room);
+        canvas.dashes((LEFT, y), (width - RIGHT, y), Role::Limit, 1.0)?;
+    }
+    canvas.tell(|| Chart {
+        span,
+        sides: (LEFT, width - RIGHT),
+        ends: (TOP, floor),
+        days_at: height - 5.0,
+        phases: Vec::new(),
+        moments: figure.moments.clone(),
+        rows: vec![told(figure, (TOP, floor), top)],
+    });
     Ok(())
+}
+
+/// The stack with its values, for those who ask.
+fn told(figure: &MemoryStackFigure, ends: (f64, f64), top: f64) -> ChartRow {
+    let series = |name: &str, hue: &'static str, reading: Reading, bytes: &[Option<f64>]| {
+        let start = |bin: usize| figure.from.plus_micros((bin as f64 * figure.bin_s * 1e6) as i64);
+        let bin = |(bin, value): (usize, &Option<f64>)| {
+            let value = value.filter(|it| it.is_finite())?;
+            Some(TimelineBin { at: start(bin), low: value, mean: value, high: value })
+        };
+        ChartSeries {
+            name: name.to_owned(),
+            hue,
+            reading,
+            bin_s: figure.bin_s,
+            bins: bytes.iter().enumerate().filter_map(bin).collect(),
+        }
+    };
+    let layers = figure
+        .layers
+        .iter()
+        .map(|it| series(&it.name, Role::of_series(it.colour).name(), Reading::Layer, &it.bytes));
+    let least = series("least sum in the bin", "ink", Reading::Least, &figure.low_bytes);
+    ChartRow {
+        name: "at the fullest instant".to_owned(),
+        ends,
+        values: (0.0, top),
+        is_logarithmic: false,
+        unit: Unit::Bytes,
+        series: std::iter::once(least).chain(layers).collect(),
+        shades: Vec::new(),
+    }
 }
 
 /// What the dashed line stands for.

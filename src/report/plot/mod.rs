@@ -8,7 +8,9 @@ mod gpu_bars;
 mod matrix;
 mod memory_bars;
 mod memory_stack;
+mod paths;
 mod pixels;
+pub(crate) mod readings;
 mod scale;
 mod suspects;
 pub mod theme;
@@ -21,6 +23,7 @@ use crate::report::Report;
 use crate::report::block::Block;
 use crate::report::figure::Figure;
 use crate::report::plot::canvas::Canvas;
+use crate::report::plot::readings::Readings;
 use crate::report::plot::theme::Theme;
 use plotters::prelude::DrawingBackend;
 use plotters::style::FontStyle;
@@ -112,8 +115,19 @@ pub fn render(
     }
 }
 
+/// A picture inside a page.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Embedded {
+    /// The element.
+    pub svg: String,
+    /// What it can be asked for.
+    pub readings: Readings,
+    /// Units of the element for each logical pixel.
+    pub factor: f64,
+}
+
 /// The picture as an element of a page, which gives it its hues; `key` starts the ids inside it.
-pub(crate) fn embedded_svg(figure: &Figure, key: &str, alt: &str) -> Result<String, PlotError> {
+pub(crate) fn embedded_svg(figure: &Figure, key: &str, alt: &str) -> Result<Embedded, PlotError> {
     load_font()?;
     vectors::embedded(figure, key, alt)
 }
@@ -128,13 +142,13 @@ fn load_font() -> Result<(), PlotError> {
     if *is_loaded { Ok(()) } else { Err(PlotError::Font) }
 }
 
-/// Draws on any backend; names that were shortened come back with the full ones.
+/// Draws on any backend; names that were shortened come back with the full ones, and what can be asked.
 fn draw<B: DrawingBackend>(
     figure: &Figure,
     mut canvas: Canvas<'_, B>,
     size: (u32, u32),
     margin: u32,
-) -> Result<Vec<(String, String)>, PlotError> {
+) -> Result<(Vec<(String, String)>, Readings), PlotError> {
     let inside = |it: u32| f64::from(it.saturating_sub(2 * margin));
     let size = (inside(size.0), inside(size.1));
     canvas.clear()?;
@@ -155,5 +169,5 @@ fn draw<B: DrawingBackend>(
         Figure::Tiles(it) => tiles::draw(&mut canvas, it, size),
         Figure::GpuBars(it) => gpu_bars::draw(&mut canvas, it, size),
     }?;
-    Ok(canvas.into_shortened())
+    Ok(canvas.into_words())
 }

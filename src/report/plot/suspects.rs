@@ -1,11 +1,13 @@
 //! A victim over those who are suspected: one time axis, guilty bursts shaded through both.
 
 use crate::analysis::findings::TimelineBin;
+use crate::domain::metric::Unit;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::report::figure::{RowSeries, SeriesColour, SuspectLane, SuspectsFigure};
 use crate::report::influences::quantities::quantity;
 use crate::report::plot::PlotError;
-use crate::report::plot::canvas::{Canvas, Lettering, fitted, width_of};
+use crate::report::plot::canvas::{Canvas, Layer, Lettering, fitted, width_of};
+use crate::report::plot::readings::{Chart, ChartRow, ChartSeries, Reading};
 use crate::report::plot::scale::{Scale, round_steps};
 use crate::report::plot::theme::Role;
 use crate::report::plot::timeline::{Time, draw_series, time_axis};
@@ -35,19 +37,86 @@ pub(crate) fn draw<B: DrawingBackend>(
     let floor = (height - BOTTOM).max(TOP + 1.0);
     let lanes = LANE * figure.lanes.len() as f64;
     let parting = (floor - lanes).max(TOP + HEAD + 8.0);
+    canvas.on(Layer::Behind);
     window(canvas, figure.window, &time, floor)?;
     time_axis(canvas, figure.span, &time, (floor, height), LEFT)?;
     let own = Frame { left: LEFT, right: width - RIGHT, top: TOP + HEAD, bottom: parting - 6.0 };
+    canvas.on(Layer::Data);
     for lane in figure.lanes.iter().filter(|it| it.is_guilty) {
         shade(canvas, &lane.bursts, &time, (own.top, own.bottom))?;
     }
     victim(canvas, figure, &time, own)?;
-    for (position, lane) in figure.lanes.iter().enumerate() {
+    let place = |position: usize| {
         let head = parting + LANE * position as f64;
-        let frame = Frame { top: head + HEAD - 4.0, bottom: head + LANE - 6.0, ..own };
-        suspect(canvas, figure, lane, &time, frame)?;
+        Frame { top: head + HEAD - 4.0, bottom: head + LANE - 6.0, ..own }
+    };
+    for (position, lane) in figure.lanes.iter().enumerate() {
+        suspect(canvas, figure, lane, &time, place(position))?;
     }
+    canvas.on(Layer::Front);
+    canvas.tell(|| {
+        let lanes = figure.lanes.iter().enumerate();
+        let lanes = lanes.map(|(position, lane)| told_lane(figure, lane, place(position)));
+        Chart {
+            span: figure.span,
+            sides: (LEFT, time.end()),
+            ends: (TOP, floor),
+            days_at: height - 5.0,
+            phases: figure
+                .window
+                .map(|it| ("window in question".to_owned(), it))
+                .into_iter()
+                .collect(),
+            moments: Vec::new(),
+            rows: told_victim(figure, own).into_iter().chain(lanes).collect(),
+        }
+    });
     Ok(())
+}
+
+/// The victim's row with its values, for those who ask; `None` when it was never seen.
+fn told_victim(figure: &SuspectsFigure, frame: Frame) -> Option<ChartRow> {
+    let (least, most) = figure.range()?;
+    let is_logarithmic = figure.is_logarithmic();
+    let axis = if is_logarithmic { Axis::logarithmic(least, most) } else { Axis::linear(most) };
+    let values = match axis.bottom {
+        Some(bottom) => (10f64.powf(bottom), 10f64.powf(bottom + axis.height)),
+        None => (0.0, axis.height),
+    };
+    let guilty = figure.lanes.iter().filter(|it| it.is_guilty);
+    let series = series(figure, &figure.values, SeriesColour::Device, |it| it);
+    Some(ChartRow {
+        name: figure.victim.clone(),
+        ends: (frame.top, frame.bottom),
+        values,
+        is_logarithmic,
+        unit: figure.metric.spec().unit,
+        series: vec![told_series(figure.metric.spec().label, series)],
+        shades: guilty.flat_map(|it| it.bursts.iter().copied()).collect(),
+    })
+}
+
+fn told_lane(figure: &SuspectsFigure, lane: &SuspectLane, frame: Frame) -> ChartRow {
+    let series = series(figure, &lane.activity, lane.colour, |it| 100.0 * it);
+    ChartRow {
+        name: lane.name.clone(),
+        ends: (frame.top, frame.bottom),
+        values: (0.0, 100.0),
+        is_logarithmic: false,
+        unit: Unit::Percent,
+        series: vec![told_series("activity", series)],
+        shades: if lane.is_guilty { lane.bursts.clone() } else { Vec::new() },
+    }
+}
+
+fn told_series(name: &str, series: RowSeries) -> ChartSeries {
+    ChartSeries {
+        name: name.to_owned(),
+        hue: Role::of_series(series.colour).name(),
+        reading: Reading::Value,
+        bin_s: series.bin_s,
+        bins: series.bins,
+    }
 }
 
 /// Where one row lies.
@@ -112,12 +181,14 @@ fn victim<B: DrawingBackend>(
         true => format!("{}, logarithmic", figure.metric.spec().label),
         false => figure.metric.spec().label.to_owned(),
     };
+    canvas.on(Layer::Front);
     heading(canvas, &figure.victim, &note, SeriesColour::Device, frame)?;
     let Some((least, most)) = figure.range() else {
         return canvas.words((frame.left + 6.0, frame.bottom - 8.0), "not seen", Lettering::NOTE);
     };
     let axis = if is_log { Axis::logarithmic(least, most) } else { Axis::linear(most) };
     let value = Scale::new((0.0, axis.height), (frame.bottom, frame.top));
+    canvas.on(Layer::Grid);
     for level in &axis.marks {
         let y = value.at(axis.place(*level));
         canvas.line(&[(frame.left, y), (frame.right, y)], Role::Grid, 0.75)?;
@@ -125,6 +196,7 @@ fn victim<B: DrawingBackend>(
         let name = if *level == 0.0 { "0".to_owned() } else { name };
         canvas.words((frame.left - 6.0, y + 4.0), &tidied(&name), Lettering::TICK)?;
     }
+    canvas.on(Layer::Data);
     let series = series(figure, &figure.values, SeriesColour::Device, |it| axis.place(it));
     draw_series(canvas, &series, time, &value)
 }
@@ -147,17 +219,21 @@ fn suspect<B: DrawingBackend>(
     time: &Time,
     frame: Frame,
 ) -> Result<(), PlotError> {
+    canvas.on(Layer::Data);
     if lane.is_guilty {
         shade(canvas, &lane.bursts, time, (frame.top, frame.bottom))?;
     }
     let note = if lane.is_guilty { "activity; its bursts are shaded" } else { "activity" };
+    canvas.on(Layer::Front);
     heading(canvas, &lane.name, note, lane.colour, frame)?;
+    canvas.on(Layer::Grid);
     let value = Scale::new((0.0, 100.0), (frame.bottom, frame.top));
     for (level, name) in [(0.0, "0"), (100.0, "100 %")] {
         let y = value.at(level);
         canvas.line(&[(frame.left, y), (frame.right, y)], Role::Grid, 0.75)?;
         canvas.words((frame.left - 6.0, y + 4.0), name, Lettering::TICK)?;
     }
+    canvas.on(Layer::Data);
     let series = series(figure, &lane.activity, lane.colour, |it| 100.0 * it);
     draw_series(canvas, &series, time, &value)
 }

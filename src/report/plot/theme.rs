@@ -72,6 +72,11 @@ impl Role {
         ((hue >> 16) as u8, (hue >> 8) as u8, hue as u8)
     }
 
+    /// Its name as a style variable.
+    pub(crate) fn name(self) -> &'static str {
+        ROLES.iter().find(|it| it.0 == self).map_or("ink", |it| it.1)
+    }
+
     /// The colour of a series; residents past the sixth share one.
     pub(crate) fn of_series(colour: SeriesColour) -> Role {
         match colour {

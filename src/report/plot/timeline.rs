@@ -1,10 +1,12 @@
 //! Who used a device when: rows on one time axis, each from least to greatest with the mean.
 
 use crate::analysis::findings::TimelineBin;
+use crate::domain::metric::Unit;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::report::figure::{Axis, RowSeries, TimelineFigure, TimelineRow};
 use crate::report::plot::PlotError;
-use crate::report::plot::canvas::{Canvas, Lettering, Point, fitted, width_of};
+use crate::report::plot::canvas::{Canvas, Layer, Lettering, Point, fitted, width_of};
+use crate::report::plot::readings::{Chart, ChartRow, ChartSeries, Reading};
 use crate::report::plot::scale::{Scale, byte_marks, days, time_marks};
 use crate::report::plot::theme::Role;
 use plotters::prelude::DrawingBackend;
@@ -31,21 +33,57 @@ pub(crate) fn draw<B: DrawingBackend>(
 ) -> Result<(), PlotError> {
     let time = Time::new(figure.span, (LEFT, width - RIGHT));
     let floor = height - BOTTOM;
+    canvas.on(Layer::Behind);
     phases(canvas, &figure.phases, &time, floor)?;
     time_axis(canvas, figure.span, &time, (floor, height), LEFT)?;
     let row_height = (floor - TOP) / figure.rows.len().max(1) as f64;
-    for (position, row) in figure.rows.iter().enumerate() {
+    let frame = |position: usize| {
         let top = TOP + row_height * position as f64;
-        let frame = Frame {
+        Frame {
             left: LEFT,
             right: width - RIGHT,
             head: top,
             top: top + HEAD,
             bottom: top + row_height - 4.0,
-        };
-        draw_row(canvas, row, &time, frame)?;
+        }
+    };
+    for (position, row) in figure.rows.iter().enumerate() {
+        draw_row(canvas, row, &time, frame(position))?;
     }
+    canvas.on(Layer::Front);
+    canvas.tell(|| Chart {
+        span: figure.span,
+        sides: (LEFT, width - RIGHT),
+        ends: (TOP, floor),
+        days_at: height - 5.0,
+        phases: figure.phases.clone(),
+        moments: Vec::new(),
+        rows: figure.rows.iter().enumerate().map(|it| told(it.1, frame(it.0))).collect(),
+    });
     Ok(())
+}
+
+/// A row with its values, for those who ask.
+fn told(row: &TimelineRow, frame: Frame) -> ChartRow {
+    let series = |it: &RowSeries| ChartSeries {
+        name: it.name.clone(),
+        hue: Role::of_series(it.colour).name(),
+        reading: if it.shows_range { Reading::Range } else { Reading::Mean },
+        bin_s: it.bin_s,
+        bins: it.bins.clone(),
+    };
+    ChartRow {
+        name: row.name.clone(),
+        ends: (frame.top, frame.bottom),
+        values: (0.0, row.top),
+        is_logarithmic: false,
+        unit: match row.axis {
+            Axis::Percent => Unit::Percent,
+            Axis::Bytes => Unit::Bytes,
+        },
+        series: row.series.iter().map(series).collect(),
+        shades: Vec::new(),
+    }
 }
 
 /// Draws one series at a glance.
@@ -154,14 +192,17 @@ fn draw_row<B: DrawingBackend>(
     frame: Frame,
 ) -> Result<(), PlotError> {
     let value = Scale::new((0.0, row.top), (frame.bottom, frame.top));
+    canvas.on(Layer::Grid);
     for (level, name) in levels(row.axis, row.top) {
         let y = value.at(level);
         canvas.line(&[(frame.left, y), (frame.right, y)], Role::Grid, 0.75)?;
         canvas.words((frame.left - 6.0, y + 4.0), &name, Lettering::TICK)?;
     }
+    canvas.on(Layer::Data);
     for series in row.series.iter().rev() {
         draw_series(canvas, series, time, &value)?;
     }
+    canvas.on(Layer::Front);
     if let Some((level, name)) = &row.limit {
         let y = value.at(*level);
         canvas.dashes((frame.left, y), (frame.right, y), Role::Limit, 1.0)?;

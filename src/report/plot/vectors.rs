@@ -1,9 +1,11 @@
 //! SVG: for a file of its own, and for inside a page.
 
 use crate::report::figure::{Figure, MARGIN};
-use crate::report::plot::canvas::{Canvas, Medium};
+use crate::report::plot::canvas::{Canvas, LAYERS, Layer, Medium};
+use crate::report::plot::paths::compact;
+use crate::report::plot::readings::Readings;
 use crate::report::plot::theme::{ROLES, Theme};
-use crate::report::plot::{PlotError, draw};
+use crate::report::plot::{Embedded, PlotError, draw};
 use plotters::drawing::IntoDrawingArea;
 use plotters::prelude::SVGBackend;
 
@@ -30,45 +32,73 @@ pub(crate) fn svg(figure: &Figure, size: (u32, u32), theme: Theme) -> Result<Str
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {wide} {high}\" font-family=\"{FONTS}\">"
     );
-    Ok(frame + &body(figure, size, theme, MARGIN)?)
+    Ok(frame + &body(figure, size, theme, (MARGIN, None))?.0 + "</svg>")
 }
 
 /// The figure as an element of a page: hues are style variables, so that one drawing serves
 /// light and dark; no name space, which a page does not need.
-pub(crate) fn embedded(figure: &Figure, key: &str, alt: &str) -> Result<String, PlotError> {
+pub(crate) fn embedded(figure: &Figure, key: &str, alt: &str) -> Result<Embedded, PlotError> {
     let size = figure.content_size();
     let (wide, high) = (size.0 * FACTOR, size.1 * FACTOR);
     // A strip has no words and no circles, so it may be stretched to its place.
     let is_strip = matches!(figure, Figure::Strip { .. });
     let stretch = if is_strip { " preserveAspectRatio=\"none\"" } else { "" };
-    let frame = format!(
+    let mut svg = format!(
         "<svg viewBox=\"0 0 {wide} {high}\"{stretch} role=\"img\" aria-labelledby=\"{key}-alt\">\
          <title id=\"{key}-alt\">{}</title>",
         escaped(alt)
     );
-    let mut drawing = body(figure, size, Theme::Light, 0)?;
+    let mut readings = Readings::default();
+    if figure.has_time_axis() {
+        for layer in LAYERS {
+            let (drawing, told) = body(figure, size, Theme::Light, (0, Some(layer)))?;
+            let drawing = recoloured(&compact(&drawing));
+            match layer {
+                Layer::Behind | Layer::Data => svg += &format!("<g class=\"moves\">{drawing}</g>"),
+                Layer::Grid | Layer::Front => svg += &drawing,
+            }
+            readings = told;
+        }
+    } else {
+        let (drawing, told) = body(figure, size, Theme::Light, (0, None))?;
+        svg += &recoloured(&compact(&drawing));
+        readings = told;
+    }
+    Ok(Embedded { svg: svg + "</svg>", readings, factor: f64::from(FACTOR) })
+}
+
+/// The drawing with style variables in place of the hues of the light theme.
+fn recoloured(drawing: &str) -> String {
+    let mut drawing = drawing.to_owned();
     for (_, name, hue, _) in ROLES {
         for attribute in ["fill", "stroke"] {
             let fixed = format!(" {attribute}=\"#{hue:06X}\"");
             drawing = drawing.replace(&fixed, &format!(" {attribute}=\"var(--plot-{name})\""));
         }
     }
-    Ok(frame + &drawing)
+    drawing
 }
 
-/// Everything after the opening tag.
-fn body(figure: &Figure, size: (u32, u32), theme: Theme, margin: u32) -> Result<String, PlotError> {
+/// Everything between the tags of the frame, on one layer or on all.
+fn body(
+    figure: &Figure,
+    size: (u32, u32),
+    theme: Theme,
+    (margin, layer): (u32, Option<Layer>),
+) -> Result<(String, Readings), PlotError> {
     let mut drawing = String::new();
     let large = (size.0 * FACTOR, size.1 * FACTOR);
-    let shortened = {
+    let (shortened, readings) = {
         let area = SVGBackend::with_string(&mut drawing, large).into_drawing_area();
-        let canvas = Canvas::new(&area, f64::from(FACTOR), theme, Medium::Vector);
-        let shortened = draw(figure, canvas, size, margin)?;
+        let mut canvas = Canvas::new(&area, f64::from(FACTOR), theme, Medium::Vector);
+        canvas.show_only(layer);
+        let words = draw(figure, canvas, size, margin)?;
         area.present().map_err(|it| PlotError::Draw { message: it.to_string() })?;
-        shortened
+        words
     };
     let start = drawing.find(">\n").map_or(0, |it| it + 2);
-    let mut body = drawing.get(start..).unwrap_or_default().to_owned();
+    let inside = drawing.get(start..).unwrap_or_default().trim_end();
+    let mut body = inside.strip_suffix("</svg>").unwrap_or(inside).to_owned();
     for (short, full) in shortened {
         let (short, full) = (escaped(&short), escaped(&full));
         let titled = format!("><title>{full}</title>{short}</text>");
@@ -77,7 +107,7 @@ fn body(figure: &Figure, size: (u32, u32), theme: Theme, margin: u32) -> Result<
     for silent in SILENT {
         body = body.replace(silent, "");
     }
-    Ok(body.replace(">\n", ">").replace("\n<", "<").replace(" \"", "\""))
+    Ok((body.replace(">\n", ">").replace("\n<", "<").replace(" \"", "\""), readings))
 }
 
 fn escaped(text: &str) -> String {

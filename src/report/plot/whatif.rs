@@ -142,6 +142,9 @@ fn draw_row<B: DrawingBackend>(
         let short = fitted(&words, axis.right - axis.left - 12.0, Lettering::NOTE.size);
         return canvas.words((axis.left + 10.0, middle + 4.0), &short, Lettering::NOTE);
     }
+    let words = told(row);
+    let half = f64::from(SlowdownsFigure::ROW) / 2.0;
+    canvas.spot((0.0, middle - half), (axis.right, middle + half), words);
     if let Some(it) = row.p50 {
         let y = middle - APART;
         whisker(canvas, it, axis, y, (Role::Resident1, row.is_at_least))?;
@@ -153,6 +156,23 @@ fn draw_row<B: DrawingBackend>(
         tail(canvas, (axis.at(it.value), y))?;
     }
     Ok(())
+}
+
+/// Median and p99 with their intervals.
+fn told(row: &SlowdownRow) -> String {
+    let sign = if row.is_at_least { "at least " } else { "" };
+    let one = |name: &str, it: &Whisker| {
+        let (value, low, high) = (it.value, it.low, it.high);
+        let interval = match (row.is_at_least, high.is_finite()) {
+            (true, _) => String::new(),
+            (false, true) => format!(" ({low:.2} to {high:.2})"),
+            (false, false) => format!(" (from {low:.2})"),
+        };
+        format!("{name} {sign}{value:.2} times as slow as alone{interval}")
+    };
+    let points = [("p50", &row.p50), ("p99", &row.p99)];
+    let points = points.into_iter().filter_map(|it| Some(one(it.0, it.1.as_ref()?)));
+    format!("{}: {}", row.name, points.collect::<Vec<_>>().join("; "))
 }
 
 /// The interval with a bar at each end; an arrow where it goes on.

@@ -4,6 +4,7 @@ use crate::recommender::suitability::SharingWord;
 use crate::report::block::{Cell, Mark, VerdictCard};
 use crate::report::figure::Figure;
 use crate::report::plot::embedded_svg;
+use crate::report::render::html::terms::Terms;
 use crate::report::render::{mark_key, word_key};
 use crate::report::wording::{glued, shorten};
 use maud::{Markup, PreEscaped, html};
@@ -15,7 +16,7 @@ const LONGEST_REASON: usize = 110;
 const LONGEST_NAME: usize = 48;
 
 /// The verdict on one device.
-pub(super) fn verdict(card: &VerdictCard) -> Markup {
+pub(super) fn verdict(card: &VerdictCard, terms: &Terms<'_>) -> Markup {
     let (first, others) = match card.reasons.split_first() {
         Some((first, others)) => (Some(first), others),
         None => (None, [].as_slice()),
@@ -33,10 +34,10 @@ pub(super) fn verdict(card: &VerdictCard) -> Markup {
                 }
                 @if let Some(confidence) = card.confidence { (sureness(confidence)) }
             }
-            @if let Some(first) = first { p.reason { (glued(first)) } }
-            @if !others.is_empty() { ul.reasons { @for it in others { li { (glued(it)) } } } }
+            @if let Some(first) = first { p.reason { (terms.marked(&glued(first))) } }
+            @if !others.is_empty() { ul.reasons { @for it in others { li { (terms.marked(&glued(it))) } } } }
             @if let Some(glance) = &card.glance { (strip(card, glance)) }
-            dl.facts { @for (name, value) in &card.facts { (fact(name, value)) } }
+            dl.facts { @for (name, value) in &card.facts { (fact(name, value, terms)) } }
             @if !card.caveats.is_empty() {
                 ul.notes { @for it in &card.caveats { li { (glued(it)) } } }
             }
@@ -48,9 +49,9 @@ fn strip(card: &VerdictCard, figure: &Figure) -> Markup {
     let alt = format!("Activity of {} over the whole recording, from 0 to 100 %", card.name);
     let key = format!("glance-{}", card.anchor);
     match embedded_svg(figure, &key, &alt) {
-        Ok(svg) => html! {
+        Ok(it) => html! {
             div.glance {
-                (PreEscaped(svg))
+                (PreEscaped(&it.svg))
                 div.ends aria-hidden="true" { span { "100 %" } span { "0" } }
             }
         },
@@ -74,10 +75,10 @@ fn sureness(confidence: f64) -> Markup {
     }
 }
 
-fn fact(name: &str, value: &Cell) -> Markup {
+fn fact(name: &str, value: &Cell, terms: &Terms<'_>) -> Markup {
     html! {
         div {
-            dt { (name) }
+            dt { (terms.marked(name)) }
             @match value {
                 Cell::Missing(reason) => { dd { span.none { "—" } } dd.why title=(reason) { (glued(&shorten(reason, LONGEST_REASON))) } }
                 other => { dd { (other.plain()) } }

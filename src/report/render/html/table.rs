@@ -3,6 +3,7 @@
 use crate::report::block::{Align, Cell, Column, Table};
 use crate::report::render::html::card::badge;
 use crate::report::render::html::marks;
+use crate::report::render::html::terms::Terms;
 use crate::report::render::reasons;
 use crate::report::wording::{glued, shorten};
 use maud::{Markup, html};
@@ -17,7 +18,7 @@ const SHORT: usize = 22;
 const MOST_REASONS: usize = 4;
 
 /// A table with its heading, and why values are missing.
-pub(super) fn table(table: &Table) -> Markup {
+pub(super) fn table(table: &Table, terms: &Terms<'_>) -> Markup {
     let reasons = reasons(table, MOST_REASONS);
     html! {
         div.table {
@@ -25,7 +26,7 @@ pub(super) fn table(table: &Table) -> Markup {
             p.name aria-hidden="true" { (table.caption) }
             div.scroll tabindex="0" role="region" aria-label=(table.caption) {
                 table aria-label=(table.caption) {
-                    thead { tr { @for column in &table.columns { (head(column)) } } }
+                    thead { tr { @for column in &table.columns { (head(column, terms)) } } }
                     tbody {
                         @for row in &table.rows {
                             tr {
@@ -49,10 +50,10 @@ fn side(column: &Column) -> Option<&'static str> {
     (column.align == Align::Right).then_some("right")
 }
 
-fn head(column: &Column) -> Markup {
+fn head(column: &Column, terms: &Terms<'_>) -> Markup {
     html! {
         th scope="col" class=[side(column)] {
-            (column.title)
+            (terms.marked(&column.title))
         }
     }
 }
@@ -60,8 +61,10 @@ fn head(column: &Column) -> Markup {
 fn cell(column: &Column, value: &Cell, is_first: bool) -> Markup {
     let inside = inside(value);
     match is_first {
-        true => html! { th scope="row" class=[side(column)] { (inside) } },
-        false => html! { td class=[side(column)] { (inside) } },
+        true => {
+            html! { th scope="row" class=[side(column)] data-value=[value.rank()] { (inside) } }
+        }
+        false => html! { td class=[side(column)] data-value=[value.rank()] { (inside) } },
     }
 }
 
