@@ -15,6 +15,8 @@ mod doctor;
 mod error;
 mod experiment_file;
 mod export;
+mod figure_args;
+mod figures;
 mod import;
 mod import_prometheus;
 mod input;

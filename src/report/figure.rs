@@ -1,6 +1,7 @@
 //! What is drawn in a picture: data only, no colours and no pixels.
 
 mod fleet;
+mod size;
 mod slowdowns;
 
 pub use fleet::{GpuBar, GpuBarsFigure, Tile, TileKind, TilePanel, TilesFigure};
@@ -319,6 +320,13 @@ impl MatrixFigure {
         ];
         let is_drawn = |mark: Mark| self.cells.iter().flatten().flatten().any(|it| it.mark == mark);
         words.into_iter().filter(|it| is_drawn(it.0)).collect()
+    }
+
+    /// Width at which the words of the cells fit, in pixels.
+    pub(crate) fn least_width(&self) -> u32 {
+        let cell = if Self::is_narrow(self.victims.len()) { 60 } else { 110 };
+        let legend = if self.has_legend_beside() { 236 } else { 0 };
+        (184 + cell * self.victims.len() as u32 + legend).max(640)
     }
 
     fn height(&self) -> u32 {

@@ -15,6 +15,8 @@ pub mod recommend;
 pub mod render;
 pub mod sections;
 #[cfg(test)]
+mod single_tests;
+#[cfg(test)]
 mod specimen;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,11 @@
 //! SVG: for a file of its own, and for inside a page.
 
-use crate::report::figure::{Figure, MARGIN};
+use crate::report::figure::Figure;
 use crate::report::plot::canvas::{Canvas, Medium};
+use crate::report::plot::fit::Fit;
 use crate::report::plot::theme::{ROLES, Theme};
-use crate::report::plot::{PlotError, draw};
+use crate::report::plot::{NamedFigure, PlotError, draw};
+use crate::report::wording::clean;
 use plotters::drawing::IntoDrawingArea;
 use plotters::prelude::SVGBackend;
 
@@ -12,6 +14,9 @@ const FACTOR: u32 = 4;
 
 /// Fonts for words in pictures; the first that the reader has.
 const FONTS: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
+
+/// The same for a file of its own: first the font that pixels are printed with.
+const SINGLE_FONTS: &str = "'Ubuntu Light',Ubuntu,system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
 
 /// Attributes of plotters' that say nothing, or that the frame says once for all.
 const SILENT: &[&str] = &[
@@ -30,7 +35,26 @@ pub(crate) fn svg(figure: &Figure, size: (u32, u32), theme: Theme) -> Result<Str
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {wide} {high}\" font-family=\"{FONTS}\">"
     );
-    Ok(frame + &body(figure, size, theme, MARGIN)?)
+    Ok(frame + &body(figure, size, theme, &Fit::whole(size, 1.0))?)
+}
+
+/// The figure as a file of its own: a complete SVG with title and description.
+pub(crate) fn single(
+    named: &NamedFigure<'_>,
+    pixels: (u32, u32),
+    theme: Theme,
+    fit: &Fit,
+) -> Result<String, PlotError> {
+    let (width, height) = pixels;
+    let (wide, high) = (width * FACTOR, height * FACTOR);
+    let frame = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {wide} {high}\" role=\"img\" aria-labelledby=\"title desc\" \
+         font-family=\"{SINGLE_FONTS}\"><title id=\"title\">{}</title><desc id=\"desc\">{}</desc>",
+        escaped(&clean(named.caption)),
+        escaped(&clean(named.alt)),
+    );
+    Ok(frame + &body(named.figure, pixels, theme, fit)?)
 }
 
 /// The figure as an element of a page: hues are style variables, so that one drawing serves
@@ -46,7 +70,7 @@ pub(crate) fn embedded(figure: &Figure, key: &str, alt: &str) -> Result<String, 
          <title id=\"{key}-alt\">{}</title>",
         escaped(alt)
     );
-    let mut drawing = body(figure, size, Theme::Light, 0)?;
+    let mut drawing = body(figure, size, Theme::Light, &Fit::bare(size))?;
     for (_, name, hue, _) in ROLES {
         for attribute in ["fill", "stroke"] {
             let fixed = format!(" {attribute}=\"#{hue:06X}\"");
@@ -57,13 +81,13 @@ pub(crate) fn embedded(figure: &Figure, key: &str, alt: &str) -> Result<String, 
 }
 
 /// Everything after the opening tag.
-fn body(figure: &Figure, size: (u32, u32), theme: Theme, margin: u32) -> Result<String, PlotError> {
+fn body(figure: &Figure, size: (u32, u32), theme: Theme, fit: &Fit) -> Result<String, PlotError> {
     let mut drawing = String::new();
     let large = (size.0 * FACTOR, size.1 * FACTOR);
     let shortened = {
         let area = SVGBackend::with_string(&mut drawing, large).into_drawing_area();
-        let canvas = Canvas::new(&area, f64::from(FACTOR), theme, Medium::Vector);
-        let shortened = draw(figure, canvas, size, margin)?;
+        let canvas = Canvas::new(&area, f64::from(FACTOR) * fit.scale, theme, Medium::Vector);
+        let shortened = draw(figure, canvas, fit)?;
         area.present().map_err(|it| PlotError::Draw { message: it.to_string() })?;
         shortened
     };
