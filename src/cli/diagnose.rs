@@ -77,6 +77,10 @@ fn refused(refusal: DiagnosisRefusal) -> CliError {
 fn check_places(arguments: &DiagnoseArgs) -> Result<(), CliError> {
     let mut protected = Protected::inputs(&arguments.inputs, &arguments.foreign);
     protected.add(arguments.experiment.experiment.as_deref());
+    if arguments.experiment.experiment.is_some() && !arguments.figures.figure.is_empty() {
+        let remedy = "leave --figure out";
+        return Err(CliError::usage("the result of an experiment has no figures", remedy));
+    }
     figures::check_place(&arguments.figures, &protected)?;
     let places = [&arguments.out, &arguments.experiment.plan_experiment];
     places.into_iter().flatten().try_for_each(|it| protected.check_file(it))

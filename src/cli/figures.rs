@@ -86,10 +86,7 @@ fn listed(all: &[NamedFigure<'_>]) -> String {
 }
 
 /// The figures of these names, in the order of the report: by the whole name, or else by how it begins.
-fn chosen<'a>(
-    all: &[NamedFigure<'a>],
-    names: &[String],
-) -> Result<Vec<NamedFigure<'a>>, CliError> {
+fn chosen<'a>(all: &[NamedFigure<'a>], names: &[String]) -> Result<Vec<NamedFigure<'a>>, CliError> {
     let mut is_chosen = vec![false; all.len()];
     for name in names {
         let wanted = |it: &NamedFigure<'_>| match all.iter().any(|it| it.id == name) {

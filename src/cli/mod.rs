@@ -7,6 +7,8 @@ mod args;
 mod audit;
 mod audit_args;
 mod command_line;
+mod compare;
+mod compare_args;
 mod demo;
 mod diagnose;
 mod diagnose_args;

@@ -28,17 +28,17 @@ pub(crate) struct Results {
 
 /// Answers the question of a command line.
 pub(crate) fn answer(arguments: &QuestionArgs) -> Result<Results, CliError> {
-    let policy = match &arguments.policy {
-        None => Policy::default(),
-        Some(path) => {
-            let text = policy_text(path)?;
-            Policy::from_toml(&text)
-                .map_err(|it| CliError::usage(format!("{}: {it}", path.display()), it.remedy()))?
-        }
-    };
+    let policy = policy_of(arguments)?;
     let input: Input = open(&arguments.inputs, &arguments.foreign)?;
     let question = question(arguments, input.recording.outline())?;
     analyse(&input.recording, &question, policy)
+}
+
+/// The thresholds of a command line.
+pub(crate) fn policy_of(arguments: &QuestionArgs) -> Result<Policy, CliError> {
+    let Some(path) = &arguments.policy else { return Ok(Policy::default()) };
+    Policy::from_toml(&policy_text(path)?)
+        .map_err(|it| CliError::usage(format!("{}: {it}", path.display()), it.remedy()))
 }
 
 /// The text of a policy file.

@@ -1,9 +1,11 @@
 //! What is drawn in a picture: data only, no colours and no pixels.
 
+mod changes;
 mod fleet;
 mod size;
 mod slowdowns;
 
+pub use changes::{ChangeGroup, ChangeKind, ChangeRow, ChangesFigure};
 pub use fleet::{GpuBar, GpuBarsFigure, Tile, TileKind, TilePanel, TilesFigure};
 pub use slowdowns::{SlowdownGroup, SlowdownRow, SlowdownsFigure, Whisker};
 
@@ -45,6 +47,8 @@ pub enum Figure {
     Suspects(SuspectsFigure),
     /// Slowdowns of tenants under each way to share.
     Slowdowns(SlowdownsFigure),
+    /// Changes from one recording to another.
+    Changes(ChangesFigure),
     /// The GPUs of a fleet.
     Tiles(TilesFigure),
     /// Numbers of GPUs.
@@ -74,6 +78,7 @@ impl Figure {
             Self::Matrix(it) => (960, it.height()),
             Self::Suspects(it) => (960, 250 + 74 * it.lanes.len() as u32),
             Self::Slowdowns(it) => (960, it.height()),
+            Self::Changes(it) => (960, it.height()),
             Self::Tiles(it) => (960, it.height()),
             Self::GpuBars(it) => (960, it.height()),
         }

@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod block;
 mod cells;
+pub mod compare;
 pub mod diagnosis;
 pub mod figure;
 pub mod fleet;

@@ -127,7 +127,8 @@ fn collisions(svg: &str, (width, height): (u32, u32)) -> Vec<String> {
     }
     for (place, (text, mine)) in words.iter().enumerate() {
         for (other, theirs) in &words[..place] {
-            let meets = |low: usize, high: usize| mine[low] < theirs[high] && theirs[low] < mine[high];
+            let meets =
+                |low: usize, high: usize| mine[low] < theirs[high] && theirs[low] < mine[high];
             if meets(0, 2) && meets(1, 3) {
                 complaints.push(format!("`{text}` meets `{other}`: {mine:?} {theirs:?}"));
             }
@@ -187,7 +188,11 @@ fn every_figure_fits_a_usual_slide_and_most_fit_a_small_one() {
     for report in reports() {
         for named in figures(&report) {
             let slide = svg_of(&named, Some((1920, 1080)));
-            assert!(slide.is_ok() || matches!(named.figure, Figure::DutyBars(it) if it.len() > 20), "{} {slide:?}", named.id);
+            assert!(
+                slide.is_ok() || matches!(named.figure, Figure::DutyBars(it) if it.len() > 20),
+                "{} {slide:?}",
+                named.id
+            );
         }
     }
     let world = specimen().report();
@@ -230,5 +235,7 @@ fn a_single_svg_says_what_it_shows_and_a_hostile_caption_stays_text() {
     it.caption = HOSTILE;
     let svg = svg_of(&it, None).unwrap();
     assert!(!svg.contains("<script") && !svg.contains(['\u{1b}', '\u{202e}']), "{}", &svg[..600]);
-    assert!(svg.contains("<title id=\"title\">&lt;script&gt;") && svg.contains("<desc id=\"desc\">"));
+    assert!(
+        svg.contains("<title id=\"title\">&lt;script&gt;") && svg.contains("<desc id=\"desc\">")
+    );
 }

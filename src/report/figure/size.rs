@@ -19,6 +19,7 @@ impl Figure {
             Self::Matrix(it) => (it.least_width(), natural),
             Self::Suspects(_) => (500, natural - 60),
             Self::Slowdowns(_) => (470, natural),
+            Self::Changes(_) => (500, natural),
             Self::Tiles(_) => (960, natural),
             Self::GpuBars(_) => (700, natural),
         };
@@ -29,7 +30,11 @@ impl Figure {
     pub(crate) fn has_fixed_height(&self) -> bool {
         matches!(
             self,
-            Self::Matrix(_) | Self::Slowdowns(_) | Self::Tiles(_) | Self::GpuBars(_)
+            Self::Matrix(_)
+                | Self::Slowdowns(_)
+                | Self::Changes(_)
+                | Self::Tiles(_)
+                | Self::GpuBars(_)
         )
     }
 }

@@ -2,6 +2,7 @@
 
 mod burst_histogram;
 mod canvas;
+mod changes;
 mod demand_cv;
 mod duty_bars;
 mod fit;
@@ -223,6 +224,7 @@ fn draw<B: DrawingBackend>(
         Figure::Matrix(it) => matrix::draw(&mut canvas, it, size),
         Figure::Suspects(it) => suspects::draw(&mut canvas, it, size),
         Figure::Slowdowns(it) => whatif::draw(&mut canvas, it, size),
+        Figure::Changes(it) => changes::draw(&mut canvas, it, size),
         Figure::Tiles(it) => tiles::draw(&mut canvas, it, size),
         Figure::GpuBars(it) => gpu_bars::draw(&mut canvas, it, size),
     }?;

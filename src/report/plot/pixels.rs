@@ -24,8 +24,7 @@ pub(crate) fn png(
     theme: Theme,
     fit: &Fit,
 ) -> Result<Vec<u8>, PlotError> {
-    let fits =
-        |grain: &u32| u64::from(width * grain) * u64::from(height * grain) <= MOST_DRAWN;
+    let fits = |grain: &u32| u64::from(width * grain) * u64::from(height * grain) <= MOST_DRAWN;
     let finest = (f64::from(FINENESS) / fit.scale).ceil().clamp(1.0, f64::from(FINENESS)) as u32;
     let grain = (1..=finest).rev().find(fits).ok_or(PlotError::Size { width, height })?;
     let large = (width * grain, height * grain);
