@@ -2,6 +2,8 @@
 
 use crate::domain::time::Timestamp;
 use crate::report::Report;
+use crate::report::compare::figure_of;
+use crate::report::compare::tests::comparison;
 use crate::report::diagnosis::picture;
 use crate::report::figure::{
     Figure, GpuBar, GpuBarsFigure, MemoryStackFigure, SeriesColour, SlowdownGroup, SlowdownRow,
@@ -125,6 +127,7 @@ fn collisions(svg: &str, (width, height): (u32, u32)) -> Vec<String> {
             complaints.push(format!("`{text}` leaves the sheet: {left} {top} {right} {bottom}"));
         }
     }
+    assert!(!words.is_empty(), "a picture without a word");
     for (place, (text, mine)) in words.iter().enumerate() {
         for (other, theirs) in &words[..place] {
             let meets =
@@ -135,6 +138,18 @@ fn collisions(svg: &str, (width, height): (u32, u32)) -> Vec<String> {
         }
     }
     complaints
+}
+
+#[test]
+fn words_that_meet_or_leave_the_sheet_are_noticed() {
+    let text = |x: u32, y: u32, word: &str| {
+        format!("<text x=\"{x}\" y=\"{y}\" font-size=\"48\" fill=\"#000\">{word}</text>")
+    };
+    let apart = [text(40, 80, "one"), text(40, 160, "two")].concat();
+    assert_eq!(collisions(&apart, (200, 100)), [""; 0]);
+    let meeting = [text(40, 80, "one"), text(60, 90, "two")].concat();
+    assert_eq!(collisions(&meeting, (200, 100)).len(), 1);
+    assert_eq!(collisions(&text(780, 80, "over the edge"), (200, 100)).len(), 1);
 }
 
 fn named<'a>(id: &'a str, figure: &'a Figure) -> NamedFigure<'a> {
@@ -176,6 +191,8 @@ fn words_of_a_figure_stay_apart_at_every_size_that_is_not_refused() {
             check(&named);
         }
     }
+    let changes = figure_of(&comparison("chat-7f9c6d5b8-x2x4q"));
+    check(&named("changes", &changes));
     let suspects = picture(&diagnosis());
     check(&named("suspects", &suspects));
     for figure in others() {
@@ -215,7 +232,7 @@ fn a_size_without_room_is_refused_with_the_least_one_which_is_taken() {
 fn a_png_has_exactly_the_size_that_was_asked_for_and_the_same_bytes_each_time() {
     let report = specimen().report();
     let it = figures(&report)[0];
-    for size in [(640, 361), (1921, 1080)] {
+    for size in [(481, 271), (960, 540)] {
         let draw = || single(&it, Some(size), Theme::Dark, FileKind::Png).unwrap();
         let bytes = draw();
         let mut header = [0_u32; 2];

@@ -39,4 +39,4 @@ pub mod telegraph;
 #[cfg(test)]
 mod expected;
 #[cfg(test)]
-mod specimen;
+pub(crate) mod specimen;

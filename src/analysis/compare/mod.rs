@@ -8,6 +8,8 @@ mod headline;
 mod matching;
 mod services;
 mod shapes;
+#[cfg(test)]
+mod tests;
 
 use crate::analysis::compare::findings::{
     Comparison, InfluencePair, InfluenceSide, OneSided, OneSidedKind, Side, SideSummary, TestCounts,

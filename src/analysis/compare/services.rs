@@ -41,6 +41,9 @@ pub(super) const SAME_WINDOW: f64 = 1.25;
 /// What a tenant measures of itself in one recording.
 type Served<'a> = BTreeMap<String, Member<'a>>;
 
+/// Where a tenant stands, and what was seen of it there.
+type Place<'a> = (Option<&'a GpuId>, &'a Subject, &'a Trace);
+
 /// Every service metric that both recordings have, the weightiest change first; and what only one of them has.
 pub(super) fn changes(
     before: &ComparedSide<'_>,
@@ -84,8 +87,7 @@ fn size(it: &ServiceChange) -> f64 {
 
 /// Tenants with readings of their own; one that stands on several GPUs is told apart by the GPU's name before.
 fn served<'a>(side: &ComparedSide<'a>, other: Option<(&Matched, &ComparedSide<'_>)>) -> Served<'a> {
-    let mut found: BTreeMap<&TenantId, Vec<(Option<&GpuId>, &Subject, &'a Trace)>> =
-        BTreeMap::new();
+    let mut found: BTreeMap<&TenantId, Vec<Place<'a>>> = BTreeMap::new();
     for (subject, trace) in &side.recording.traces {
         let Subject::Tenant { gpu, tenant } = subject else { continue };
         let is_own = |it: (&Metric, &Series)| it.0.spec().scope == Scope::Service && it.1.len() > 1;

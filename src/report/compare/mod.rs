@@ -3,7 +3,7 @@
 mod picture;
 mod tables;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::analysis::compare::findings::{
     Certainty, ChangeVerdict, Comparison, ComparisonAnswer, OneSided, OneSidedKind, ServiceChange,
@@ -83,6 +83,15 @@ fn subtitle(it: &Comparison) -> String {
 
 fn is_shown(it: &ServiceChange) -> bool {
     matches!(it.verdict, ChangeVerdict::Worse | ChangeVerdict::Better | ChangeVerdict::Different)
+}
+
+/// The picture of the changes.
+#[cfg(test)]
+pub(crate) fn figure_of(it: &Comparison) -> crate::report::figure::Figure {
+    match picture::changes(it).pop() {
+        Some(Block::Figure { figure, .. }) => figure,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// How firm a change is.
