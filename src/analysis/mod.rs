@@ -6,6 +6,7 @@ mod activity;
 mod bursts;
 mod co_activation;
 pub mod co_peaks;
+pub mod compare;
 mod counted;
 pub mod diagnosis;
 pub mod diagnosis_findings;

@@ -1,7 +1,9 @@
 //! What the user may type; types are parsed here and no clap type travels further.
 
 use crate::cli::audit_args::AuditArgs;
+use crate::cli::compare_args::CompareArgs;
 use crate::cli::diagnose_args::DiagnoseArgs;
+use crate::cli::figure_args::FigureArgs;
 use crate::cli::moment::{Moment, timestamp};
 use crate::cli::plan_args::PlanArgs;
 use crate::cli::prometheus_args::PrometheusArgs;
@@ -167,18 +169,23 @@ pub(crate) struct AnalyzeArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("inputs", |it| it.required(false).required_unless_present("compare")))]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) question: QuestionArgs,
-    /// Report to write
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    pub(crate) output: PathBuf,
+    /// Report to write [default: report.html]; with --compare also FILE.json, FILE.txt, or `table` and `json`, which are printed
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     /// Also write every figure as PNG into this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) png: Option<PathBuf>,
     /// Heading of the report [default: the name of the input]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
+    #[command(flatten)]
+    pub(crate) comparison: CompareArgs,
+    #[command(flatten)]
+    pub(crate) figures: FigureArgs,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ use crate::analysis::diagnosis_findings::{Diagnosis, Outcome};
 use crate::analysis::experiment::{ExperimentRequest, evaluate};
 use crate::cli::diagnose_args::{DiagnoseArgs, Guilt};
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
+use crate::cli::figures;
 use crate::cli::input::{Input, open};
 use crate::cli::moment::rfc3339;
 use crate::cli::overwrite::Protected;
@@ -15,7 +16,7 @@ use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
 use crate::domain::time::TimeSpan;
-use crate::report::diagnosis::DiagnosisInput;
+use crate::report::diagnosis::{DiagnosisInput, report};
 use crate::storage::{Selection, StoredRecording};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -55,8 +56,14 @@ pub(crate) fn run(arguments: &DiagnoseArgs, command: &str) -> Result<u8, CliErro
         tool_version: env!("CARGO_PKG_VERSION"),
         command,
     };
-    let bytes = diagnose_forms::diagnosis(&input, form)?;
-    diagnose_forms::deliver(&bytes, arguments.out.as_deref())?;
+    let figures = &arguments.figures;
+    if !figures.figure.is_empty() {
+        figures::write(&report(&input), figures)?;
+    }
+    if figures.leaves_result(arguments.out.is_some() || arguments.output.is_some()) {
+        let bytes = diagnose_forms::diagnosis(&input, form)?;
+        diagnose_forms::deliver(&bytes, arguments.out.as_deref())?;
+    }
     plan(arguments, &diagnosis, whole)?;
     Ok(exit_code(&diagnosis, arguments.fail_on))
 }
@@ -70,6 +77,11 @@ fn refused(refusal: DiagnosisRefusal) -> CliError {
 fn check_places(arguments: &DiagnoseArgs) -> Result<(), CliError> {
     let mut protected = Protected::inputs(&arguments.inputs, &arguments.foreign);
     protected.add(arguments.experiment.experiment.as_deref());
+    if arguments.experiment.experiment.is_some() && !arguments.figures.figure.is_empty() {
+        let remedy = "leave --figure out";
+        return Err(CliError::usage("the result of an experiment has no figures", remedy));
+    }
+    figures::check_place(&arguments.figures, &protected)?;
     let places = [&arguments.out, &arguments.experiment.plan_experiment];
     places.into_iter().flatten().try_for_each(|it| protected.check_file(it))
 }

@@ -1,6 +1,7 @@
 //! What the user may type after `cotenant diagnose`.
 
 use crate::cli::args::{ForeignArgs, NeighbourArgs};
+use crate::cli::figure_args::FigureArgs;
 use crate::cli::moment::Moment;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -43,6 +44,8 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) fail_on: Option<Guilt>,
     #[command(flatten)]
     pub(crate) neighbours: NeighbourArgs,
+    #[command(flatten)]
+    pub(crate) figures: FigureArgs,
     #[command(flatten)]
     pub(crate) experiment: ExperimentArgs,
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 use crate::cli::diagnose_forms::deliver;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
+use crate::cli::figures;
 use crate::cli::node_files::policy;
 use crate::cli::output;
 use crate::cli::overwrite::Protected;
@@ -67,7 +68,13 @@ pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
         tool_version: env!("CARGO_PKG_VERSION"),
         command,
     };
-    deliver(&bytes(&result, form)?, arguments.out.as_deref())?;
+    let single = &arguments.figures;
+    if !single.figure.is_empty() {
+        figures::write(&report(&result), single)?;
+    }
+    if single.leaves_result(arguments.out.is_some() || arguments.output.is_some()) {
+        deliver(&bytes(&result, form)?, arguments.out.as_deref())?;
+    }
     if let Some(folder) = &arguments.png {
         let count = pictures(&report(&result), folder)?;
         output::info(&format!("wrote {count} figures into {}", folder.display()));
@@ -92,6 +99,7 @@ fn check_places(arguments: &PlanArgs) -> Result<(), CliError> {
     let files = [&arguments.policy, &arguments.hardware, &arguments.prices];
     protected.add(files.into_iter().flatten().map(PathBuf::as_path));
     arguments.out.iter().try_for_each(|it| protected.check_file(it))?;
+    figures::check_place(&arguments.figures, &protected)?;
     arguments.png.iter().try_for_each(|it| protected.check_pictures(it))
 }
 

@@ -1,6 +1,7 @@
 //! What the user may type after `cotenant plan`.
 
 use crate::cli::args::ForeignArgs;
+use crate::cli::figure_args::FigureArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -42,6 +43,8 @@ pub(crate) struct PlanArgs {
     /// GPUs are not dealt out by Kubernetes' device plugin, so that its limits do not count
     #[arg(long)]
     pub(crate) no_device_plugin: bool,
+    #[command(flatten)]
+    pub(crate) figures: FigureArgs,
     #[command(flatten)]
     pub(crate) foreign: ForeignArgs,
 }

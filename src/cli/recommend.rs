@@ -2,6 +2,7 @@
 
 use crate::cli::diagnose_forms::deliver;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
+use crate::cli::figures;
 use crate::cli::input::open;
 use crate::cli::node_files::{node, policy};
 use crate::cli::output;
@@ -41,7 +42,13 @@ pub(crate) fn run(arguments: &RecommendArgs, command: &str) -> Result<u8, CliErr
     let weighed = weigh(&weighing, &results)?;
     let title = title_of(&arguments.question.inputs);
     let result = weighed.recommendation(&title, command);
-    deliver(&bytes(&result, form)?, arguments.out.as_deref())?;
+    let single = &arguments.figures;
+    if !single.figure.is_empty() {
+        figures::write(&report(&result), single)?;
+    }
+    if single.leaves_result(arguments.out.is_some() || arguments.output.is_some()) {
+        deliver(&bytes(&result, form)?, arguments.out.as_deref())?;
+    }
     if let Some(folder) = &arguments.config {
         write_files(folder, &weighed.configuration)?;
     }
@@ -66,7 +73,7 @@ fn check_places(arguments: &RecommendArgs) -> Result<(), CliError> {
     for place in [arguments.out.as_deref(), arguments.config.as_deref()].into_iter().flatten() {
         protected.check_file(place)?;
     }
-    Ok(())
+    figures::check_place(&arguments.figures, &protected)
 }
 
 /// What the files of the node say together; `None` without files.

@@ -1,6 +1,7 @@
 //! What the user may type after `cotenant recommend`.
 
 use crate::cli::args::QuestionArgs;
+use crate::cli::figure_args::FigureArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -29,6 +30,8 @@ pub(crate) struct RecommendArgs {
     /// GPUs are not dealt out by Kubernetes' device plugin, so that its limits do not count
     #[arg(long)]
     pub(crate) no_device_plugin: bool,
+    #[command(flatten)]
+    pub(crate) figures: FigureArgs,
 }
 
 /// Form of the result.

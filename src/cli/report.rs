@@ -1,7 +1,9 @@
 //! `cotenant report`: one HTML file, and every figure as PNG.
 
 use crate::cli::args::ReportArgs;
+use crate::cli::compare;
 use crate::cli::error::CliError;
+use crate::cli::figures;
 use crate::cli::output;
 use crate::cli::overwrite::Protected;
 use crate::cli::results::{answer_and_weigh, title_of};
@@ -9,20 +11,30 @@ use crate::report::Report;
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{self, Format};
 use crate::report::render;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+/// Where the page goes when nobody says.
+const PAGE: &str = "report.html";
 /// Pixels of a PNG for each point of the figure.
 const PNG_SCALE: u32 = 2;
 
 pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError> {
+    if !arguments.comparison.compare.is_empty() {
+        return compare::run(arguments, command);
+    }
     let protected = Protected::question(&arguments.question);
-    protected.check_file(&arguments.output)?;
+    let place = arguments.output.clone().unwrap_or_else(|| PathBuf::from(PAGE));
+    protected.check_file(&place)?;
+    figures::check_place(&arguments.figures, &protected)?;
     arguments.png.iter().try_for_each(|it| protected.check_pictures(it))?;
     let (results, weighed) = answer_and_weigh(&arguments.question)?;
     let title = arguments.title.clone().unwrap_or_else(|| title_of(&arguments.question.inputs));
     let report = results.report(&weighed, &title, command);
-    output::file(&arguments.output, render::html::page(&report).as_bytes())?;
-    output::info(&format!("wrote {}", arguments.output.display()));
+    figures::write(&report, &arguments.figures)?;
+    if arguments.figures.leaves_result(arguments.output.is_some()) {
+        output::file(&place, render::html::page(&report).as_bytes())?;
+        output::info(&format!("wrote {}", place.display()));
+    }
     if let Some(folder) = &arguments.png {
         let count = pictures(&report, folder)?;
         output::info(&format!("wrote {count} figures into {}", folder.display()));

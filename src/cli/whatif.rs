@@ -2,6 +2,7 @@
 
 use crate::cli::diagnose_forms::deliver;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
+use crate::cli::figures;
 use crate::cli::overwrite::Protected;
 use crate::cli::progress::during;
 use crate::cli::whatif_args::{Broken, WhatIfArgs};
@@ -10,7 +11,7 @@ use crate::cli::whatif_learn::{learned, observed};
 use crate::cli::whatif_tenants::{Found, Gathered, gather};
 use crate::cli::whatif_ways::{Board, board, options, scenes};
 use crate::colocation::objective::Keeping;
-use crate::report::whatif::{Party, WhatIf};
+use crate::report::whatif::{Party, WhatIf, report};
 use std::path::{Path, PathBuf};
 
 /// Share of the longer recording that both must have in common for their phases to mean something.
@@ -41,8 +42,14 @@ pub(crate) fn run(arguments: &WhatIfArgs, command: &str) -> Result<u8, CliError>
         tool_version: env!("CARGO_PKG_VERSION"),
         command,
     };
-    let bytes = whatif_forms::bytes(&result, form)?;
-    deliver(&bytes, arguments.out.as_deref())?;
+    let figures = &arguments.figures;
+    if !figures.figure.is_empty() {
+        figures::write(&report(&result), figures)?;
+    }
+    if figures.leaves_result(arguments.out.is_some() || arguments.output.is_some()) {
+        let bytes = whatif_forms::bytes(&result, form)?;
+        deliver(&bytes, arguments.out.as_deref())?;
+    }
     Ok(exit_code(&result, arguments.fail_on))
 }
 
@@ -59,6 +66,7 @@ fn check_places(arguments: &WhatIfArgs) -> Result<(), CliError> {
     let mut protected = Protected::inputs(&inputs, &arguments.foreign);
     protected.add(arguments.profiles.as_deref());
     protected.add(arguments.learn.iter().map(PathBuf::as_path));
+    figures::check_place(&arguments.figures, &protected)?;
     arguments.out.as_deref().map_or(Ok(()), |it: &Path| protected.check_file(it))
 }
 

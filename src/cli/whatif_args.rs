@@ -1,6 +1,7 @@
 //! What the user may type after `cotenant whatif`.
 
 use crate::cli::args::ForeignArgs;
+use crate::cli::figure_args::FigureArgs;
 use crate::cli::whatif_memory::size;
 use crate::colocation::models::{KnownModel, MODELS, named};
 use crate::colocation::objective::{Level, Limit, Objective};
@@ -42,6 +43,8 @@ pub(crate) struct WhatIfArgs {
     /// End with exit code 4 when a tenant misses the SLO under a way that was asked about
     #[arg(long, value_name = "WORD", value_enum, requires = "slo")]
     pub(crate) fail_on: Option<Broken>,
+    #[command(flatten)]
+    pub(crate) figures: FigureArgs,
     #[command(flatten)]
     pub(crate) settings: SharingArgs,
     #[command(flatten)]

@@ -1,8 +1,11 @@
 //! What is drawn in a picture: data only, no colours and no pixels.
 
+mod changes;
 mod fleet;
+mod size;
 mod slowdowns;
 
+pub use changes::{ChangeGroup, ChangeKind, ChangeRow, ChangesFigure};
 pub use fleet::{GpuBar, GpuBarsFigure, Tile, TileKind, TilePanel, TilesFigure};
 pub use slowdowns::{SlowdownGroup, SlowdownRow, SlowdownsFigure, Whisker};
 
@@ -44,6 +47,8 @@ pub enum Figure {
     Suspects(SuspectsFigure),
     /// Slowdowns of tenants under each way to share.
     Slowdowns(SlowdownsFigure),
+    /// Changes from one recording to another.
+    Changes(ChangesFigure),
     /// The GPUs of a fleet.
     Tiles(TilesFigure),
     /// Numbers of GPUs.
@@ -73,6 +78,7 @@ impl Figure {
             Self::Matrix(it) => (960, it.height()),
             Self::Suspects(it) => (960, 250 + 74 * it.lanes.len() as u32),
             Self::Slowdowns(it) => (960, it.height()),
+            Self::Changes(it) => (960, it.height()),
             Self::Tiles(it) => (960, it.height()),
             Self::GpuBars(it) => (960, it.height()),
         }
@@ -324,6 +330,13 @@ impl MatrixFigure {
         ];
         let is_drawn = |mark: Mark| self.cells.iter().flatten().flatten().any(|it| it.mark == mark);
         words.into_iter().filter(|it| is_drawn(it.0)).collect()
+    }
+
+    /// Width at which the words of the cells fit, in pixels.
+    pub(crate) fn least_width(&self) -> u32 {
+        let cell = if Self::is_narrow(self.victims.len()) { 60 } else { 110 };
+        let legend = if self.has_legend_beside() { 236 } else { 0 };
+        (184 + cell * self.victims.len() as u32 + legend).max(640)
     }
 
     fn height(&self) -> u32 {

@@ -7,6 +7,7 @@ mod answer_tests;
 pub mod audit;
 pub mod block;
 mod cells;
+pub mod compare;
 pub mod diagnosis;
 pub mod figure;
 pub mod fleet;
@@ -16,6 +17,8 @@ pub mod plot;
 pub mod recommend;
 pub mod render;
 pub mod sections;
+#[cfg(test)]
+mod single_tests;
 #[cfg(test)]
 mod specimen;
 #[cfg(test)]

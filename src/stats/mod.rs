@@ -10,6 +10,7 @@
 //! what goes through a Fourier transform may differ, as it uses the instructions at hand.
 #![warn(missing_docs)]
 
+pub mod before_after;
 pub mod bursts;
 pub mod changepoint;
 pub mod coactivation;
@@ -38,4 +39,4 @@ pub mod telegraph;
 #[cfg(test)]
 mod expected;
 #[cfg(test)]
-mod specimen;
+pub(crate) mod specimen;

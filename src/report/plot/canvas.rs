@@ -91,7 +91,7 @@ pub(crate) struct Canvas<'a, B: DrawingBackend> {
     factor: f64,
     theme: Theme,
     medium: Medium,
-    margin: f64,
+    origin: Point,
     layer: Layer,
     only: Option<Layer>,
     shortened: Vec<(String, String)>,
@@ -111,7 +111,7 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
             factor,
             theme,
             medium,
-            margin: 0.0,
+            origin: (0.0, 0.0),
             layer: Layer::Front,
             only: None,
             shortened: Vec::new(),
@@ -153,8 +153,8 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
     }
 
     /// Puts the origin this far from the left and from the top, in logical pixels.
-    pub(crate) fn move_origin(&mut self, margin: f64) {
-        self.margin = margin;
+    pub(crate) fn move_origin(&mut self, origin: Point) {
+        self.origin = origin;
     }
 
     /// Fills everything with the ground.
@@ -328,8 +328,8 @@ impl<'a, B: DrawingBackend> Canvas<'a, B> {
     }
 
     fn device_point(&self, at: Point) -> (i32, i32) {
-        let pixel = |it: f64| ((it + self.margin) * self.factor).round() as i32;
-        (pixel(at.0), pixel(at.1))
+        let pixel = |it: f64| (it * self.factor).round() as i32;
+        (pixel(at.0 + self.origin.0), pixel(at.1 + self.origin.1))
     }
 
     fn device_points(&self, points: &[Point]) -> Vec<(i32, i32)> {

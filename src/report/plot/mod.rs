@@ -2,8 +2,10 @@
 
 mod burst_histogram;
 mod canvas;
+mod changes;
 mod demand_cv;
 mod duty_bars;
+mod fit;
 mod gpu_bars;
 mod matrix;
 mod memory_bars;
@@ -23,6 +25,7 @@ use crate::report::Report;
 use crate::report::block::Block;
 use crate::report::figure::Figure;
 use crate::report::plot::canvas::Canvas;
+use crate::report::plot::fit::Fit;
 use crate::report::plot::readings::Readings;
 use crate::report::plot::theme::Theme;
 use plotters::prelude::DrawingBackend;
@@ -52,6 +55,20 @@ pub enum PlotError {
         /// In pixels.
         height: u32,
     },
+    /// The words of this picture would collide.
+    #[error(
+        "{width}x{height} pixels leave no room for its words; the least size is {least_width}x{least_height}"
+    )]
+    TooSmall {
+        /// In pixels.
+        width: u32,
+        /// In pixels.
+        height: u32,
+        /// In pixels.
+        least_width: u32,
+        /// In pixels.
+        least_height: u32,
+    },
     /// The built-in font could not be read.
     #[error("cannot read the built-in font")]
     Font,
@@ -75,6 +92,8 @@ pub struct NamedFigure<'a> {
     pub figure: &'a Figure,
     /// What to see in it.
     pub caption: &'a str,
+    /// What it shows, for those who cannot see it.
+    pub alt: &'a str,
 }
 
 /// Every picture of a report, in reading order, folded ones included.
@@ -87,8 +106,8 @@ pub fn figures(report: &Report) -> Vec<NamedFigure<'_>> {
 fn collect<'a>(blocks: &'a [Block], found: &mut Vec<NamedFigure<'a>>) {
     for block in blocks {
         match block {
-            Block::Figure { id, figure, caption, .. } => {
-                found.push(NamedFigure { id, figure, caption });
+            Block::Figure { id, figure, caption, alt, .. } => {
+                found.push(NamedFigure { id, figure, caption, alt });
             }
             Block::Details { blocks, .. } => collect(blocks, found),
             _ => {}
@@ -105,13 +124,58 @@ pub fn render(
     theme: Theme,
     format: Format,
 ) -> Result<Vec<u8>, PlotError> {
-    if ![size.0, size.1].iter().all(|it| (60..=8000).contains(it)) {
-        return Err(PlotError::Size { width: size.0, height: size.1 });
-    }
+    check_size(size)?;
     load_font()?;
     match format {
         Format::Svg => vectors::svg(figure, size, theme).map(String::into_bytes),
-        Format::Png { scale } => pixels::png(figure, size, theme, scale.clamp(1, 4)),
+        Format::Png { scale } => {
+            let scale = scale.clamp(1, 4);
+            let pixels = (size.0 * scale, size.1 * scale);
+            pixels::png(figure, pixels, theme, &Fit::whole(size, f64::from(scale)))
+        }
+    }
+}
+
+fn check_size(size: (u32, u32)) -> Result<(), PlotError> {
+    if [size.0, size.1].iter().all(|it| (60..=8000).contains(it)) {
+        return Ok(());
+    }
+    Err(PlotError::Size { width: size.0, height: size.1 })
+}
+
+/// What a file of its own is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// Vectors, with title and description.
+    Svg,
+    /// Pixels.
+    Png,
+}
+
+/// A picture as a file of its own, of exactly so many pixels; words grow with a large picture and stay apart in a small one.
+///
+/// Without a size it has its natural one, in pixels for vectors and twice as fine for pixels.
+///
+/// Errors: [`PlotError::TooSmall`] names the least size; [`PlotError::Size`] below 60 or above 8000 pixels a side.
+pub fn single(
+    named: &NamedFigure<'_>,
+    pixels: Option<(u32, u32)>,
+    theme: Theme,
+    kind: FileKind,
+) -> Result<Vec<u8>, PlotError> {
+    let natural = named.figure.natural_size();
+    let (pixels, fit) = match pixels {
+        Some(pixels) => {
+            check_size(pixels)?;
+            (pixels, Fit::of(named.figure, pixels)?)
+        }
+        None if kind == FileKind::Svg => (natural, Fit::whole(natural, 1.0)),
+        None => ((natural.0 * 2, natural.1 * 2), Fit::whole(natural, 2.0)),
+    };
+    load_font()?;
+    match kind {
+        FileKind::Svg => vectors::single(named, pixels, theme, &fit).map(String::into_bytes),
+        FileKind::Png => pixels::png(named.figure, pixels, theme, &fit),
     }
 }
 
@@ -132,6 +196,16 @@ pub(crate) fn embedded_svg(figure: &Figure, key: &str, alt: &str) -> Result<Embe
     vectors::embedded(figure, key, alt)
 }
 
+/// Width of words in the built-in font, in units of the size of an em.
+#[cfg(test)]
+pub(crate) fn text_extent(text: &str, em: f64) -> f64 {
+    use plotters::style::{FontFamily, IntoFont};
+    load_font().unwrap();
+    let font = (FontFamily::SansSerif, 1.24 * 0.904 * 100.0, FontStyle::Normal).into_font();
+    let width = font.box_size(text).map_or(0.0, |it| f64::from(it.0));
+    width * em / 100.0
+}
+
 /// Gives plotters the one font that it measures and prints with.
 fn load_font() -> Result<(), PlotError> {
     static LOADED: OnceLock<bool> = OnceLock::new();
@@ -146,13 +220,11 @@ fn load_font() -> Result<(), PlotError> {
 fn draw<B: DrawingBackend>(
     figure: &Figure,
     mut canvas: Canvas<'_, B>,
-    size: (u32, u32),
-    margin: u32,
+    fit: &Fit,
 ) -> Result<(Vec<(String, String)>, Readings), PlotError> {
-    let inside = |it: u32| f64::from(it.saturating_sub(2 * margin));
-    let size = (inside(size.0), inside(size.1));
+    let size = fit.room;
     canvas.clear()?;
-    canvas.move_origin(f64::from(margin));
+    canvas.move_origin(fit.origin);
     match figure {
         Figure::Timeline(it) => timeline::draw(&mut canvas, it, size),
         Figure::Strip { span, series } => timeline::draw_strip(&mut canvas, *span, series, size),
@@ -166,6 +238,7 @@ fn draw<B: DrawingBackend>(
         Figure::Matrix(it) => matrix::draw(&mut canvas, it, size),
         Figure::Suspects(it) => suspects::draw(&mut canvas, it, size),
         Figure::Slowdowns(it) => whatif::draw(&mut canvas, it, size),
+        Figure::Changes(it) => changes::draw(&mut canvas, it, size),
         Figure::Tiles(it) => tiles::draw(&mut canvas, it, size),
         Figure::GpuBars(it) => gpu_bars::draw(&mut canvas, it, size),
     }?;

@@ -22,6 +22,8 @@ const TOP: f64 = 24.0;
 const BOTTOM: f64 = 40.0;
 /// Room above each row for its name.
 const HEAD: f64 = 32.0;
+/// Room for the name of an instant.
+const MARK_PX: f64 = 92.0;
 /// A drawn column is this wide, in logical pixels: finer would not be seen.
 const COLUMN_PX: f64 = 1.5;
 
@@ -177,7 +179,8 @@ pub(super) fn time_axis<B: DrawingBackend>(
     (floor, height): (f64, f64),
     left: f64,
 ) -> Result<(), PlotError> {
-    for (instant, name) in time_marks(span, 9) {
+    let most = ((time.end() - left) / MARK_PX).floor().clamp(2.0, 9.0) as usize;
+    for (instant, name) in time_marks(span, most) {
         let x = time.at(instant);
         canvas.line(&[(x, TOP), (x, floor + 4.0)], Role::Grid, 0.75)?;
         canvas.words((x, floor + 17.0), &name, Lettering::TICK.anchored(HPos::Center))?;

@@ -1,11 +1,13 @@
 //! SVG: for a file of its own, and for inside a page.
 
-use crate::report::figure::{Figure, MARGIN};
+use crate::report::figure::Figure;
 use crate::report::plot::canvas::{Canvas, LAYERS, Layer, Medium};
+use crate::report::plot::fit::Fit;
 use crate::report::plot::paths::compact;
 use crate::report::plot::readings::Readings;
 use crate::report::plot::theme::{ROLES, Theme};
-use crate::report::plot::{Embedded, PlotError, draw};
+use crate::report::plot::{Embedded, NamedFigure, PlotError, draw};
+use crate::report::wording::clean;
 use plotters::drawing::IntoDrawingArea;
 use plotters::prelude::SVGBackend;
 
@@ -14,6 +16,9 @@ const FACTOR: u32 = 4;
 
 /// Fonts for words in pictures; the first that the reader has.
 const FONTS: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
+
+/// The same for a file of its own: first the font that pixels are printed with.
+const SINGLE_FONTS: &str = "'Ubuntu Light',Ubuntu,system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif";
 
 /// Attributes of plotters' that say nothing, or that the frame says once for all.
 const SILENT: &[&str] = &[
@@ -32,7 +37,26 @@ pub(crate) fn svg(figure: &Figure, size: (u32, u32), theme: Theme) -> Result<Str
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {wide} {high}\" font-family=\"{FONTS}\">"
     );
-    Ok(frame + &body(figure, size, theme, (MARGIN, None))?.0 + "</svg>")
+    Ok(frame + &body(figure, size, (theme, None), &Fit::whole(size, 1.0))?.0 + "</svg>")
+}
+
+/// The figure as a file of its own: a complete SVG with title and description.
+pub(crate) fn single(
+    named: &NamedFigure<'_>,
+    pixels: (u32, u32),
+    theme: Theme,
+    fit: &Fit,
+) -> Result<String, PlotError> {
+    let (width, height) = pixels;
+    let (wide, high) = (width * FACTOR, height * FACTOR);
+    let frame = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {wide} {high}\" role=\"img\" aria-labelledby=\"title desc\" \
+         font-family=\"{SINGLE_FONTS}\"><title id=\"title\">{}</title><desc id=\"desc\">{}</desc>",
+        escaped(&clean(named.caption)),
+        escaped(&clean(named.alt)),
+    );
+    Ok(frame + &body(named.figure, pixels, (theme, None), fit)?.0 + "</svg>")
 }
 
 /// The figure as an element of a page: hues are style variables, so that one drawing serves
@@ -51,7 +75,7 @@ pub(crate) fn embedded(figure: &Figure, key: &str, alt: &str) -> Result<Embedded
     let mut readings = Readings::default();
     if figure.has_time_axis() {
         for layer in LAYERS {
-            let (drawing, told) = body(figure, size, Theme::Light, (0, Some(layer)))?;
+            let (drawing, told) = body(figure, size, (Theme::Light, Some(layer)), &Fit::bare(size))?;
             let drawing = recoloured(&compact(&drawing));
             match layer {
                 Layer::Behind | Layer::Data => svg += &format!("<g class=\"moves\">{drawing}</g>"),
@@ -60,7 +84,7 @@ pub(crate) fn embedded(figure: &Figure, key: &str, alt: &str) -> Result<Embedded
             readings = told;
         }
     } else {
-        let (drawing, told) = body(figure, size, Theme::Light, (0, None))?;
+        let (drawing, told) = body(figure, size, (Theme::Light, None), &Fit::bare(size))?;
         svg += &recoloured(&compact(&drawing));
         readings = told;
     }
@@ -83,16 +107,17 @@ fn recoloured(drawing: &str) -> String {
 fn body(
     figure: &Figure,
     size: (u32, u32),
-    theme: Theme,
-    (margin, layer): (u32, Option<Layer>),
+    (theme, layer): (Theme, Option<Layer>),
+    fit: &Fit,
 ) -> Result<(String, Readings), PlotError> {
     let mut drawing = String::new();
     let large = (size.0 * FACTOR, size.1 * FACTOR);
     let (shortened, readings) = {
         let area = SVGBackend::with_string(&mut drawing, large).into_drawing_area();
-        let mut canvas = Canvas::new(&area, f64::from(FACTOR), theme, Medium::Vector);
+        let factor = f64::from(FACTOR) * fit.scale;
+        let mut canvas = Canvas::new(&area, factor, theme, Medium::Vector);
         canvas.show_only(layer);
-        let words = draw(figure, canvas, size, margin)?;
+        let words = draw(figure, canvas, fit)?;
         area.present().map_err(|it| PlotError::Draw { message: it.to_string() })?;
         words
     };

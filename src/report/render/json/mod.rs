@@ -1,6 +1,7 @@
 //! Results as JSON: the schema that `docs/CLI.md` describes.
 
 pub(in crate::report::render) mod audit;
+mod comparison;
 mod diagnosis;
 mod fleet;
 pub(in crate::report::render) mod influences;
@@ -8,6 +9,7 @@ mod recommend;
 pub(in crate::report::render) mod whatif;
 
 pub use audit::audit;
+pub use comparison::comparison;
 pub use diagnosis::{diagnosis, experiment};
 pub use fleet::fleet;
 pub use recommend::recommendation;

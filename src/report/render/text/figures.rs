@@ -7,6 +7,7 @@ use crate::report::figure::{
     Axis, CvCurve, DutyBar, Figure, HistogramPanel, MemoryBar, MemoryStackFigure, RowSeries,
     TimelineFigure,
 };
+use crate::report::render::text::changes::changes;
 use crate::report::render::text::fleet;
 use crate::report::render::text::slowdowns::slowdowns;
 use crate::report::render::text::style::{Pen, Style};
@@ -35,6 +36,7 @@ pub(super) fn figure(pen: &mut Pen, figure: &Figure) {
         Figure::Matrix(it) => suspects::matrix(pen, it),
         Figure::Suspects(it) => suspects::suspects(pen, it),
         Figure::Slowdowns(it) => slowdowns(pen, it),
+        Figure::Changes(it) => changes(pen, it),
         Figure::Tiles(it) => fleet::tiles(pen, it),
         Figure::GpuBars(it) => fleet::bars(pen, it),
     }

@@ -1,5 +1,6 @@
 //! A report as plain text for a terminal: verdict first, never wider than asked for.
 
+mod changes;
 mod figures;
 mod fleet;
 mod slowdowns;

@@ -1,0 +1,164 @@
+//! Two recordings of scenarios whose truth is known, compared; and single figures as users ask for them.
+
+mod support;
+
+use crate::support::{Answer, Workbench};
+use serde_json::Value;
+
+const AGGRESSOR: &str = include_str!("../fixtures/scenario/scenarios/aggressor.toml");
+
+/// The scenario with another seed, and without the tenants of these names.
+fn variant(seed: u64, left_out: &[&str]) -> String {
+    let head = AGGRESSOR.split("[expect]").next().unwrap();
+    let kept = head.split("[[tenants]]").filter(|part| {
+        left_out
+            .iter()
+            .all(|it| !part.contains(&format!("name = \"{it}\"\n")) || part.contains("seed ="))
+    });
+    let all: Vec<&str> = kept.collect();
+    all.join("[[tenants]]").replace("seed = 17", &format!("seed = {seed}"))
+}
+
+fn played(bench: &Workbench, name: &str, scenario: &str) -> String {
+    bench.file(&format!("{name}.toml"), scenario);
+    let file = format!("{name}.toml");
+    bench.run(&["demo", "--scenario", &file, "--recording-only", "-o", name]).expect_code(0);
+    format!("{name}/recording")
+}
+
+fn document(answer: &Answer) -> Value {
+    serde_json::from_str(&answer.stdout()).expect("the result is JSON")
+}
+
+fn service<'a>(document: &'a Value, tenant: &str, metric: &str) -> &'a Value {
+    let all = document["services"].as_array().unwrap();
+    let is_it = |it: &&Value| it["tenant"] == tenant && it["metric"] == metric;
+    all.iter().find(is_it).unwrap_or_else(|| panic!("no {metric} of {tenant}: {document:#}"))
+}
+
+#[test]
+fn without_the_aggressor_the_victim_is_better_and_with_it_a_gate_fails() {
+    let bench = Workbench::new();
+    let with = played(&bench, "with", &variant(17, &[]));
+    let without = played(&bench, "without", &variant(18, &["batch"]));
+    let found =
+        document(bench.run(&["report", "--compare", &with, &without, "-o", "json"]).expect_code(0));
+    for metric in ["latency_p99_s", "latency_mean_s"] {
+        let it = service(&found, "chat", metric);
+        assert_eq!(
+            (&it["verdict"], &it["certainty"]),
+            (&"better".into(), &"confirmed".into()),
+            "{it:#}"
+        );
+        assert!(it["change_high"].as_f64().unwrap() < -0.05, "{it:#}");
+    }
+    assert_eq!(found["answer"], "better");
+    let gone = found["only_in_one"].as_array().unwrap();
+    assert!(gone.iter().any(|it| it["name"] == "batch" && it["side"] == "before"), "{gone:?}");
+    let pairs = found["influences"].as_array().unwrap();
+    let pair = pairs.iter().find(|it| it["suspect"] == "batch" && it["victim"] == "chat").unwrap();
+    assert_eq!((&pair["before"]["verdict"], &pair["after"]), (&"confirmed".into(), &Value::Null));
+    let busy = &found["conditions"].as_array().unwrap()[0];
+    assert_eq!(
+        (&busy["condition"], &busy["verdict"]),
+        (&"activity_ratio".into(), &"different".into())
+    );
+
+    let gate = bench.run(&[
+        "report",
+        &without,
+        "--compare",
+        &with,
+        "-o",
+        "c.html",
+        "--fail-on",
+        "regression",
+    ]);
+    gate.expect_code(4);
+    let page = std::fs::read_to_string(bench.path("c.html")).unwrap();
+    assert!(page.contains("Worse after the change") && page.contains("confirmed worse"));
+    let back = bench.run(&[
+        "report",
+        &with,
+        "--compare",
+        &without,
+        "-o",
+        "table",
+        "--fail-on",
+        "likely-regression",
+    ]);
+    back.expect_code(0);
+    assert!(back.stdout().contains("Better after the change"), "{}", back.stdout());
+}
+
+#[test]
+fn two_seeds_of_one_scenario_show_no_change_and_say_what_would_have_been_noticed() {
+    let bench = Workbench::new();
+    let first = played(&bench, "first", &variant(17, &[]));
+    let second = played(&bench, "second", &variant(23, &[]));
+    let answer = bench.run(&[
+        "report",
+        &first,
+        "--compare",
+        &second,
+        "-o",
+        "json",
+        "--fail-on",
+        "likely-regression",
+    ]);
+    let found = document(answer.expect_code(0));
+    assert_eq!(found["answer"], "not_shown", "{found:#}");
+    assert!(service(&found, "chat", "latency_p99_s")["mde_ratio"].as_f64().unwrap() < 0.6);
+}
+
+#[test]
+fn a_comparison_needs_two_sides_and_never_writes_over_one() {
+    let bench = Workbench::new();
+    let it = bench.play("steady-30");
+    bench
+        .run(&["report", "--compare", &it])
+        .expect_code(2)
+        .expect_stderr("one before and one after");
+    bench.run(&["report", &it, "--fail-on", "regression"]).expect_code(2);
+    bench.run(&["report"]).expect_code(2);
+    let inside = format!("{it}/page.html");
+    bench.run(&["report", &it, "--compare", &it, "-o", &inside]).expect_code(2);
+}
+
+#[test]
+fn single_figures_are_named_listed_and_written_instead_of_the_result() {
+    let bench = Workbench::new();
+    let it = bench.play("aggressor");
+    let listed = bench.run(&["report", &it, "--figure", "list"]);
+    listed.expect_code(0);
+    assert!(listed.stdout().contains("timeline-gpu-0 "), "{}", listed.stdout());
+    assert!(!bench.path("report.html").exists(), "only the list was asked for");
+    bench
+        .run(&["report", &it, "--figure", "nobody"])
+        .expect_code(2)
+        .expect_stderr("timeline-gpu-0");
+    let svg =
+        ["report", &it, "--figure", "timeline-gpu-0", "--figure-out", "a.svg", "--theme", "dark"];
+    bench.run(&svg).expect_code(0);
+    let drawn = std::fs::read_to_string(bench.path("a.svg")).unwrap();
+    assert!(
+        drawn.contains("<title id=\"title\">") && drawn.contains("#1A1E23"),
+        "{}",
+        &drawn[..400]
+    );
+    bench
+        .run(&["report", &it, "--figure", "all", "--figure-out", "f", "--size", "1920x1080"])
+        .expect_code(0);
+    let count = listed.stdout().lines().count();
+    assert_eq!(std::fs::read_dir(bench.path("f")).unwrap().count(), count);
+    bench
+        .run(&["report", &it, "--figure", "timeline-gpu-0", "--size", "200x100"])
+        .expect_code(2)
+        .expect_stderr("the least size is ");
+    bench
+        .run(&["report", &it, "--figure", "all", "--figure-out", "b.svg"])
+        .expect_code(2)
+        .expect_stderr("one file cannot hold");
+    let victim = ["diagnose", &it, "--victim", "chat", "--figure", "list"];
+    assert!(bench.run(&victim).expect_code(0).stdout().lines().count() == 1);
+}
