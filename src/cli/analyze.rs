@@ -4,8 +4,9 @@ use crate::analysis::findings::Scope;
 use crate::analysis::influence::findings::InfluenceVerdict;
 use crate::cli::args::{AnalyzeArgs, CsvTable, FailOn, Form};
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
-use crate::cli::output;
-use crate::cli::results::{Results, answer, title_of};
+use crate::cli::results::{Results, analyse, answer, policy, question, title_of};
+use crate::cli::{output, terminal, watch};
+use crate::domain::time::SampleInterval;
 use crate::recommender::suitability::SharingWord;
 use crate::report::render;
 
@@ -16,18 +17,42 @@ pub(crate) fn run(arguments: &AnalyzeArgs, command: &str) -> Result<u8, CliError
             "add -o csv; the other forms hold everything",
         ));
     }
+    if let Some(every) = arguments.watch.watch {
+        return watched(arguments, every, command);
+    }
     let results = answer(&arguments.question)?;
     let title = title_of(&arguments.question.inputs);
     let text = match arguments.output {
         Form::Table => {
             let report = results.report(&title, command);
-            render::text::text(&report, output::width(), output::has_colour())
+            terminal::shown(&report)
         }
         Form::Json => json(&results, command)?,
         Form::Csv => csv(&results, arguments.table.unwrap_or(CsvTable::Shapes))?,
     };
     output::result(text.as_bytes())?;
     Ok(exit_code(&results, arguments.fail_on))
+}
+
+/// The last of a recording under way, again and again.
+fn watched(arguments: &AnalyzeArgs, every: SampleInterval, command: &str) -> Result<u8, CliError> {
+    if arguments.output != Form::Table || arguments.fail_on.is_some() {
+        return Err(CliError::usage(
+            "--watch shows text to people and has no other form and no exit code of findings",
+            "leave out -o and --fail-on, or leave out --watch",
+        ));
+    }
+    let mut asked = arguments.question.clone();
+    if asked.from.is_none() && asked.last.is_none() {
+        asked.last = watch::usual();
+    }
+    let policy = policy(&asked)?;
+    let title = title_of(&asked.inputs);
+    watch::watch(&asked.inputs, every, |recording| {
+        let question = question(&asked, recording.outline())?;
+        let results = analyse(recording, &question, policy.clone())?;
+        Ok(terminal::shown(&results.report(&title, command)))
+    })
 }
 
 fn csv(results: &Results, table: CsvTable) -> Result<String, CliError> {

@@ -10,6 +10,7 @@ use crate::cli::progress::during;
 use crate::cli::recommend_args::{Alarm, RecommendArgs, RecommendForm};
 use crate::cli::recommend_seen::tenants;
 use crate::cli::results::{analyse, question, title_of};
+use crate::cli::terminal;
 use crate::cluster::facts::NodeWords;
 use crate::colocation::whatif::Options;
 use crate::domain::outline::Outline;
@@ -23,7 +24,7 @@ use crate::recommender::together::together;
 use crate::recommender::told::take_over;
 use crate::recommender::verdict::{Outcome, Verdict};
 use crate::report::recommend::{Recommendation, report};
-use crate::report::render::{html, json, text};
+use crate::report::render::{html, json};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use std::path::{Path, PathBuf};
 
@@ -154,7 +155,7 @@ fn bytes(result: &Recommendation<'_>, form: RecommendForm) -> Result<Vec<u8>, Cl
         RecommendForm::Html => Ok(html::page(&report(result)).into_bytes()),
         RecommendForm::Table => {
             let report = report(result);
-            Ok(text::text(&report, output::width(), output::has_colour()).into_bytes())
+            Ok(terminal::shown(&report).into_bytes())
         }
     }
 }

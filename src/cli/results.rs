@@ -6,11 +6,11 @@ use crate::cli::args::QuestionArgs;
 use crate::cli::error::CliError;
 use crate::cli::input::{Input, open};
 use crate::cli::moment::Moment;
-use crate::cli::progress::during;
+use crate::cli::progress::in_parts;
 use crate::cli::spool::name_of;
 use crate::cli::tenants::clock_offsets;
 use crate::domain::outline::Outline;
-use crate::domain::time::{TimeSpan, Timestamp};
+use crate::domain::time::{SampleInterval, TimeSpan, Timestamp};
 use crate::recommender::policy::Policy;
 use crate::recommender::suitability::{Suitability, judge};
 use crate::report::{Report, ReportInput};
@@ -28,17 +28,17 @@ pub(crate) struct Results {
 
 /// Answers the question of a command line.
 pub(crate) fn answer(arguments: &QuestionArgs) -> Result<Results, CliError> {
-    let policy = match &arguments.policy {
-        None => Policy::default(),
-        Some(path) => {
-            let text = policy_text(path)?;
-            Policy::from_toml(&text)
-                .map_err(|it| CliError::usage(format!("{}: {it}", path.display()), it.remedy()))?
-        }
-    };
+    let policy = policy(arguments)?;
     let input: Input = open(&arguments.inputs, &arguments.foreign)?;
     let question = question(arguments, input.recording.outline())?;
     analyse(&input.recording, &question, policy)
+}
+
+/// The thresholds of a command line.
+pub(crate) fn policy(arguments: &QuestionArgs) -> Result<Policy, CliError> {
+    let Some(path) = &arguments.policy else { return Ok(Policy::default()) };
+    Policy::from_toml(&policy_text(path)?)
+        .map_err(|it| CliError::usage(format!("{}: {it}", path.display()), it.remedy()))
 }
 
 /// The text of a policy file.
@@ -58,7 +58,8 @@ pub(crate) fn analyse(
     policy: Policy,
 ) -> Result<Results, CliError> {
     let outline = recording.outline().clone();
-    let findings = during("analysing", || {
+    let parts = outline.devices.len();
+    let findings = in_parts("analysing", parts, |done| {
         crate::analysis::compute(&outline, question, |gpu| {
             let selection = match gpu {
                 Some(gpu) => Selection::gpu(gpu),
@@ -69,7 +70,9 @@ pub(crate) fn analyse(
                     ..Selection::default()
                 },
             };
-            recording.load(&Selection { span: question.span, ..selection })
+            let part = recording.load(&Selection { span: question.span, ..selection });
+            done.one();
+            part
         })
     })?;
     let suitability = judge(&findings, &policy);
@@ -106,6 +109,12 @@ pub(crate) fn title_of(inputs: &[std::path::PathBuf]) -> String {
     }
 }
 
+/// Where the last so much before `to` begins: not before the recording.
+pub(crate) fn start_of_last(last: SampleInterval, to: Timestamp, span: TimeSpan) -> Timestamp {
+    let micros = i64::try_from(last.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(to.as_micros().saturating_sub(micros)).max(span.from())
+}
+
 /// What the command line asks about this recording.
 pub(crate) fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Question, CliError> {
     let Some(span) = outline.span else {
@@ -132,8 +141,11 @@ pub(crate) fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Qu
             )
         })
     };
-    let from = arguments.from.map_or(span.from(), moment);
     let to = arguments.to.map_or(span.until(), moment);
+    let from = match arguments.last {
+        None => arguments.from.map_or(span.from(), moment),
+        Some(last) => start_of_last(last, to, span),
+    };
     if let Some(label) = &arguments.phase
         && !outline.phases.iter().any(|it| it.label == *label)
     {
@@ -150,7 +162,7 @@ pub(crate) fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Qu
     for (first, last) in &arguments.window {
         windows.push(part(moment(*first), moment(*last))?);
     }
-    let is_cut = arguments.from.is_some() || arguments.to.is_some();
+    let is_cut = from != span.from() || to != span.until();
     let span = if is_cut { Some(part(from, to)?) } else { None };
     Ok(Question {
         span,

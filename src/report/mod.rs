@@ -6,6 +6,7 @@ pub mod audit;
 pub mod block;
 mod cells;
 pub mod diagnosis;
+pub mod explain;
 pub mod figure;
 pub mod fleet;
 mod influences;

@@ -2,6 +2,7 @@
 
 pub(in crate::report::render) mod audit;
 mod diagnosis;
+mod explain;
 mod fleet;
 pub(in crate::report::render) mod influences;
 mod recommend;
@@ -9,6 +10,7 @@ pub(in crate::report::render) mod whatif;
 
 pub use audit::audit;
 pub use diagnosis::{diagnosis, experiment};
+pub use explain::explanation;
 pub use fleet::fleet;
 pub use recommend::recommendation;
 pub use whatif::whatif;
