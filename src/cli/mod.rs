@@ -90,7 +90,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
     if let Some(threads) = cli.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        pool.build_global().map_err(|it| CliError::failed("cannot start the threads", &it))?;
+        pool.build_global().map_err(|it| {
+            CliError::failed("cannot start the threads", &it).try_this("ask for fewer: --threads 1")
+        })?;
     }
     terminal::set(terminal::Wish { is_full: cli.full, width: cli.width.map(usize::from) });
     let command = command_line::redacted(arguments);

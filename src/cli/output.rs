@@ -5,12 +5,16 @@ use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
+/// What to do when standard output takes no more.
+const ROOM: &str =
+    "standard output leads to a place that takes no more: check its disk, or another file";
+
 /// Writes the result to standard output; a reader that went away is no error.
 pub(crate) fn result(bytes: &[u8]) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(CliError::failed("cannot write the result", &error))
+            Err(CliError::failed("cannot write the result", &error).try_this(ROOM))
         }
         _ => Ok(()),
     }
@@ -56,7 +60,7 @@ pub(crate) fn one_of_many(text: &str) -> Result<bool, CliError> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(CliError::failed("cannot write the result", &error)),
+        Err(error) => Err(CliError::failed("cannot write the result", &error).try_this(ROOM)),
     }
 }
 

@@ -43,9 +43,19 @@ pub(crate) fn look() -> Look {
     Look {
         width: wish.width.unwrap_or(WIDTH.min(terminal)),
         has_colour: output::has_colour(),
-        is_ascii: is_ascii(&|name| std::env::var(name).ok()),
+        is_ascii: is_ascii(&variable),
         is_full: wish.is_full,
     }
+}
+
+#[allow(clippy::disallowed_methods, reason = "the locale and the kind of terminal stand there")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Whether standard output is a terminal that can be cleared.
+pub(crate) fn is_screen() -> bool {
+    output::is_terminal() && variable("TERM").is_some_and(|it| it != "dumb")
 }
 
 /// Whether the place says that it cannot show Unicode.

@@ -1,7 +1,7 @@
 //! `--watch`: the same question to a recording that grows, again and again.
 
 use crate::cli::error::CliError;
-use crate::cli::{output, progress, record};
+use crate::cli::{output, progress, record, terminal};
 use crate::domain::time::{SampleInterval, Timestamp};
 use crate::domain::units::Seconds;
 use crate::sampler::clock::{Clock, HostClock};
@@ -43,8 +43,8 @@ pub(crate) fn watch(
 ) -> Result<u8, CliError> {
     let folder = folder(inputs)?;
     record::ends_quietly_on_signals()?;
-    let is_screen = output::is_terminal() && output::has_colour();
-    let pause = Duration::from_micros(u64::try_from(every.as_micros()).unwrap_or(u64::MAX));
+    let is_screen = terminal::is_screen();
+    let pause = Duration::from_micros(every.as_micros());
     let mut seen: Option<(Option<Timestamp>, u64, Recorder)> = None;
     let mut text = String::new();
     loop {
@@ -139,7 +139,7 @@ fn screen(head: &str, text: &str) -> String {
 }
 
 fn rule() -> String {
-    "=".repeat(80)
+    "=".repeat(terminal::look().width)
 }
 
 #[cfg(test)]

@@ -64,9 +64,7 @@ fn with_shapes(table: &Table, sparks: &Sparks, pen: &Pen) -> Option<Table> {
         _ => None,
     };
     let shapes: Vec<Option<String>> = table.rows.iter().map(shape).collect();
-    if shapes.iter().flatten().next().is_none() {
-        return None;
-    }
+    shapes.iter().flatten().next()?;
     let mut shown = table.clone();
     shown.columns.insert(1, words("Shape"));
     for (row, shape) in shown.rows.iter_mut().zip(shapes) {

@@ -87,7 +87,22 @@ fn a_heading_never_stacks_up_and_no_line_is_too_wide() {
 
 #[test]
 fn the_table_of_loads_reads_well_in_eighty_columns() {
-    insta::assert_snapshot!(sheet(&loads(), Look::plain(80)), @"");
+    insta::assert_snapshot!(sheet(&loads(), Look::plain(80)), @r"
+    t
+    s
+
+      Each load by itself
+                                                              Of the
+      Load               On     Verdict           Confidence    time
+          First reason
+      embed (pid 41000)  GPU 0  shares with care        0.88       —
+          Full use in bursts longer than a request takes 17.5 % of the time: it
+          decides a neighbour's p99, whatever the mean says
+      batch (pid 41051)  GPU 0  shares with care        0.88       —
+          Full use in bursts longer than a request takes 17.5 % of the time: it
+          decides a neighbour's p99, whatever the mean says
+      — stands for no value: nothing was measured.
+    ");
 }
 
 #[test]
