@@ -46,6 +46,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("anstream", &["cli::output"]),
     ("anstyle", &["cli::output"]),
     ("clap", &["cli"]),
+    ("clap_complete", &["cli::completions"]),
+    ("clap_mangen", &["cli::man"]),
     ("cotenant_scenario", &["cli::demo", "cli::scenario"]),
     ("csv", &["report::render::csv", "cli::export"]),
     ("epaint_default_fonts", &["report::plot"]),
@@ -65,7 +67,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("rand_chacha", &["stats"]),
     ("rayon", &["analysis", "colocation", "recommender", "fleet", "cli"]),
     ("realfft", &["stats"]),
-    ("rustix", &["sampler"]),
+    ("rustix", &["sampler", "cli::output"]),
     (
         "serde",
         &[

@@ -4,8 +4,12 @@ use crate::analysis::findings::Scope;
 use crate::analysis::influence::findings::InfluenceVerdict;
 use crate::cli::args::{AnalyzeArgs, CsvTable, FailOn, Form};
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
-use crate::cli::output;
-use crate::cli::results::{Results, answer, answer_and_weigh, title_of};
+use crate::cli::node_files::policy;
+use crate::cli::results::{
+    Results, answer, answer_about, answer_and_weigh, first_name, question, title_of,
+};
+use crate::cli::{output, terminal, watch};
+use crate::domain::time::SampleInterval;
 use crate::recommender::suitability::SharingWord;
 use crate::report::render;
 
@@ -16,12 +20,14 @@ pub(crate) fn run(arguments: &AnalyzeArgs, command: &str) -> Result<u8, CliError
             "add -o csv; the other forms hold everything",
         ));
     }
+    if let Some(every) = arguments.watch.watch {
+        return watched(arguments, every, command);
+    }
     let title = title_of(&arguments.question.inputs);
     let (results, text) = match arguments.output {
         Form::Table => {
             let (results, weighed) = answer_and_weigh(&arguments.question)?;
-            let report = results.report(&weighed, &title, command);
-            let text = render::text::text(&report, output::width(), output::has_colour());
+            let text = terminal::shown(&results.report(&weighed, &title, command));
             (results, text)
         }
         Form::Json => told(answer(&arguments.question)?, |it| json(it, command))?,
@@ -40,6 +46,29 @@ fn told(
 ) -> Result<(Results, String), CliError> {
     let text = tell(&results)?;
     Ok((results, text))
+}
+
+/// The last of a recording under way, again and again.
+fn watched(arguments: &AnalyzeArgs, every: SampleInterval, command: &str) -> Result<u8, CliError> {
+    if arguments.output != Form::Table || arguments.fail_on.is_some() {
+        return Err(CliError::usage(
+            "--watch shows text to people and has no other form and no exit code of findings",
+            "leave out -o and --fail-on, or leave out --watch",
+        ));
+    }
+    let mut asked = arguments.question.clone();
+    if asked.from.is_none() && asked.last.is_none() {
+        asked.last = watch::usual();
+    }
+    let (policy, said) = policy(asked.policy.as_deref())?;
+    let file = first_name(&asked.inputs);
+    let title = title_of(&asked.inputs);
+    watch::watch(&asked.inputs, every, |recording| {
+        let question = question(&asked, recording.outline())?;
+        let told = (policy.clone(), &said);
+        let (results, weighed) = answer_about(recording, &question, told, &file)?;
+        Ok(terminal::shown(&results.report(&weighed, &title, command)))
+    })
 }
 
 fn csv(results: &Results, table: CsvTable) -> Result<String, CliError> {

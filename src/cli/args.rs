@@ -2,14 +2,18 @@
 
 use crate::cli::audit_args::AuditArgs;
 use crate::cli::compare_args::CompareArgs;
+use crate::cli::completions::CompletionsArgs;
 use crate::cli::diagnose_args::DiagnoseArgs;
+use crate::cli::explain::ExplainArgs;
 use crate::cli::figure_args::FigureArgs;
+use crate::cli::man::ManArgs;
 use crate::cli::moment::{Moment, timestamp};
 use crate::cli::plan_args::PlanArgs;
 use crate::cli::prometheus_args::PrometheusArgs;
 use crate::cli::recommend_args::RecommendArgs;
 use crate::cli::record_args::{DoctorArgs, RecordArgs};
 use crate::cli::serve_args::ServeArgs;
+use crate::cli::watch_args::WatchArgs;
 use crate::cli::whatif_args::WhatIfArgs;
 use crate::domain::time::{SampleInterval, Timestamp};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -18,15 +22,33 @@ use std::path::PathBuf;
 /// More threads than any host of GPUs has cores.
 const MOST_THREADS: usize = 1024;
 
+/// What stands below the help of the whole program.
+const AFTER_HELP: &str = "\
+Examples:
+  cotenant demo                                  a recording of a known truth, and its report
+  cotenant analyze gpu.csv                       what an nvidia-smi log says about sharing
+  cotenant diagnose run --victim chat --around 03:10
+  cotenant recommend run                         how each GPU should be shared
+  cotenant --explain \"duty cycle\"
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on, 5 no GPU or driver";
+
 /// Says from a recording of a shared GPU who can share it, and shows the shape that says so.
 #[derive(Debug, Parser)]
 #[command(name = "cotenant", version, max_term_width = 100, propagate_version = true)]
-#[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on, 5 no GPU or driver"
-)]
+#[command(arg_required_else_help = true, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+    /// Say what a term, a metric or any other word of a result means; without a word, list them all
+    #[arg(long, value_name = "TERM|METRIC", num_args = 0..)]
+    pub(crate) explain: Option<Vec<String>>,
+    /// Tell in text what is folded away, too: evidence, every pair, every device
+    #[arg(long, global = true)]
+    pub(crate) full: bool,
+    /// Columns of text, from 40 to 400 [default: 80, or those of a narrower terminal]
+    #[arg(long, global = true, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=400))]
+    pub(crate) width: Option<u16>,
     /// Threads for the analysis; results do not depend on it [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
@@ -61,10 +83,16 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// A recording in another form
     Export(ExportArgs),
+    /// What a term, a metric or any other word of a result means
+    Explain(ExplainArgs),
+    /// Completions of commands and options for a shell
+    Completions(CompletionsArgs),
+    /// Pages of the manual
+    Man(ManArgs),
 }
 
 /// How to read foreign logs: what the files themselves cannot tell.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Reading foreign logs")]
 pub(crate) struct ForeignArgs {
     /// Format of the files, instead of recognising it by content
@@ -91,7 +119,7 @@ pub(crate) struct ForeignArgs {
 }
 
 /// What to look at, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct QuestionArgs {
     /// Recording, or foreign logs that belong together; - is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -102,6 +130,9 @@ pub(crate) struct QuestionArgs {
     /// Only before this: a time, or an offset from the first sample
     #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<Moment>,
+    /// Only the last so much before the end, or before --to, such as 10m
+    #[arg(long, value_name = "DURATION", conflicts_with = "from", value_parser = interval)]
+    pub(crate) last: Option<SampleInterval>,
     /// A window to look at on its own, as FROM..TO; may be repeated
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     pub(crate) window: Vec<(Moment, Moment)>,
@@ -118,7 +149,7 @@ pub(crate) struct QuestionArgs {
 }
 
 /// What a recording cannot say about neighbours.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct NeighbourArgs {
     /// A service's clock minus the GPU's, in seconds, as TENANT=SECONDS; may be repeated
     #[arg(long, value_name = "TENANT=SECONDS", value_parser = clock_offset)]
@@ -153,6 +184,11 @@ pub(crate) struct ImportArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant analyze run                           a recording
+  cotenant analyze gpu.csv pods.json             foreign logs that belong together
+  cotenant analyze run --last 10m --watch        a recording under way, over and over
+  cotenant analyze run --fail-on do-not-share    exit code 4 in a script")]
 pub(crate) struct AnalyzeArgs {
     #[command(flatten)]
     pub(crate) question: QuestionArgs,
@@ -166,10 +202,15 @@ pub(crate) struct AnalyzeArgs {
     /// an influence is as sure as this
     #[arg(long, value_name = "WORD", value_enum)]
     pub(crate) fail_on: Option<FailOn>,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
 }
 
 #[derive(Debug, Args)]
 #[command(mut_arg("inputs", |it| it.required(false).required_unless_present("compare")))]
+#[command(after_help = "Examples:
+  cotenant report run -o review.html
+  cotenant report gpu.csv --png figures")]
 pub(crate) struct ReportArgs {
     #[command(flatten)]
     pub(crate) question: QuestionArgs,

@@ -9,11 +9,12 @@ use crate::cli::node_files::{node, plan, plan_path, policy};
 use crate::cli::output;
 use crate::cli::overwrite::Protected;
 use crate::cli::results::{Results, analyse, title_of};
+use crate::cli::terminal;
 use crate::recommender::audit::{Audit, AuditInput, audit};
 use crate::recommender::policy::Policy;
 use crate::report::audit::{AuditView, report};
 use crate::report::render::csv::audit as lines;
-use crate::report::render::{html, json, text};
+use crate::report::render::{html, json};
 use std::path::Path;
 
 pub(crate) fn run(arguments: &AuditArgs, command: &str) -> Result<u8, CliError> {
@@ -81,7 +82,7 @@ fn form(arguments: &AuditArgs) -> AuditForm {
 
 fn bytes(view: &AuditView<'_>, form: AuditForm) -> Result<Vec<u8>, CliError> {
     let text = match form {
-        AuditForm::Table => text::text(&report(view), output::width(), output::has_colour()),
+        AuditForm::Table => terminal::shown(&report(view)),
         AuditForm::Html => html::page(&report(view)),
         AuditForm::Json => json::audit(view)
             .map_err(|it| CliError::failed("cannot write the result as JSON", &it))?,

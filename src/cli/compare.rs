@@ -7,17 +7,19 @@ use crate::cli::compare_args::Worsening;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::figures;
 use crate::cli::input::open;
+use crate::cli::node_files::policy;
 use crate::cli::output;
 use crate::cli::overwrite::Protected;
 use crate::cli::progress::during;
 use crate::cli::report::pictures;
-use crate::cli::node_files::policy;
 use crate::cli::results::{Results, analyse, question, title_of};
+use crate::cli::terminal;
 use crate::domain::ident::Subject;
 use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
 use crate::report::compare::{ComparisonInput, report};
-use crate::report::render::{html, json, text};
+use crate::report::render::text::{Look, sheet};
+use crate::report::render::{html, json};
 use crate::storage::{Selection, StoredRecording};
 use std::path::{Path, PathBuf};
 
@@ -156,13 +158,14 @@ impl Form {
             json::comparison(input)
                 .map_err(|it| CliError::failed("cannot write the result as JSON", &it))
         };
-        let shown = || text::text(page, output::width(), output::has_colour());
+        let shown = || terminal::shown(page);
         match self {
             Self::Json => return output::result(as_json()?.as_bytes()),
             Self::Text => return output::result(shown().as_bytes()),
             Self::JsonFile(path) => output::file(path, as_json()?.as_bytes())?,
             Self::TextFile(path) => {
-                output::file(path, text::text(page, output::width(), false).as_bytes())?;
+                let look = Look { has_colour: false, ..terminal::look() };
+                output::file(path, sheet(page, look).as_bytes())?;
             }
             Self::Html(path) => output::file(path, html::page(page).as_bytes())?,
             Self::Both(path) => {

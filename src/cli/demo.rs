@@ -7,6 +7,7 @@ use crate::cli::output;
 use crate::cli::report::pictures;
 use crate::cli::results::analyse;
 use crate::cli::scenario::{FORMAT, play};
+use crate::cli::terminal;
 use crate::cli::weighed::{Weighing, weigh};
 use crate::recommender::policy::Policy;
 use crate::recommender::situation::Limits;
@@ -64,7 +65,7 @@ fn report(arguments: &DemoArgs, scenario: &Scenario) -> Result<u8, CliError> {
     let report = results.report(&weighed, &title, &command);
     output::file(&folder.join("report.html"), render::html::page(&report).as_bytes())?;
     pictures(&report, &folder.join("png"))?;
-    let text = render::text::text(&report, output::width(), output::has_colour());
+    let text = terminal::shown(&report);
     output::result(text.as_bytes())?;
     let place = folder.display();
     output::info(&format!(

@@ -3,19 +3,20 @@
 use crate::analysis::diagnosis::{DiagnosisRefusal, DiagnosisRequest, diagnose};
 use crate::analysis::diagnosis_findings::{Diagnosis, Outcome};
 use crate::analysis::experiment::{ExperimentRequest, evaluate};
-use crate::cli::diagnose_args::{DiagnoseArgs, Guilt};
+use crate::cli::diagnose_args::{DiagnoseArgs, DiagnosisForm, Guilt};
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::figures;
 use crate::cli::input::{Input, open};
 use crate::cli::moment::rfc3339;
 use crate::cli::overwrite::Protected;
 use crate::cli::progress::during;
+use crate::cli::results::start_of_last;
 use crate::cli::victim::{Victim, metric_of};
-use crate::cli::{diagnose_forms, experiment_file, output, tenants};
+use crate::cli::{diagnose_forms, experiment_file, output, tenants, watch};
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
-use crate::domain::time::TimeSpan;
+use crate::domain::time::{SampleInterval, TimeSpan};
 use crate::report::diagnosis::{DiagnosisInput, report};
 use crate::storage::{Selection, StoredRecording};
 use std::collections::BTreeSet;
@@ -24,18 +25,71 @@ use std::path::Path;
 pub(crate) fn run(arguments: &DiagnoseArgs, command: &str) -> Result<u8, CliError> {
     let form = diagnose_forms::form(arguments)?;
     check_places(arguments)?;
+    if let Some(every) = arguments.watch.watch {
+        return watched(arguments, (every, form), command);
+    }
     let input: Input = open(&arguments.inputs, &arguments.foreign)?;
-    let outline = input.recording.outline().clone();
-    let whole = outline.span.ok_or_else(|| {
+    let whole = whole(&input.recording)?;
+    if arguments.experiment.experiment.is_some() {
+        let outline = input.recording.outline();
+        let victim = Victim::find(&input.recording, &arguments.victim)?;
+        let part = load(&input.recording, outline, &victim)?;
+        return experiment(arguments, (outline, &part), &victim, command);
+    }
+    let window = window(arguments, arguments.last, whole)?;
+    let (diagnosis, bytes) = answer(arguments, &input.recording, (window, form), command)?;
+    if arguments.figures.leaves_result(arguments.out.is_some() || arguments.output.is_some()) {
+        diagnose_forms::deliver(&bytes, arguments.out.as_deref())?;
+    }
+    plan(arguments, &diagnosis, whole)?;
+    Ok(exit_code(&diagnosis, arguments.fail_on))
+}
+
+/// From the first sample to the last.
+fn whole(recording: &StoredRecording) -> Result<TimeSpan, CliError> {
+    recording.outline().span.ok_or_else(|| {
         let remedy = "record again, or import another file";
         CliError::not_enough_data("the recording holds no samples", remedy)
-    })?;
-    let victim = Victim::find(&input.recording, &arguments.victim)?;
-    let part = load(&input.recording, &outline, &victim)?;
-    if arguments.experiment.experiment.is_some() {
-        return experiment(arguments, (&outline, &part), &victim, command);
+    })
+}
+
+/// The last of a recording under way, again and again.
+fn watched(
+    arguments: &DiagnoseArgs,
+    (every, form): (SampleInterval, DiagnosisForm),
+    command: &str,
+) -> Result<u8, CliError> {
+    let experiment = &arguments.experiment;
+    let is_file = arguments.out.is_some()
+        || experiment.plan_experiment.is_some()
+        || !arguments.figures.figure.is_empty();
+    let is_other = is_file || experiment.experiment.is_some() || arguments.fail_on.is_some();
+    if form != DiagnosisForm::Text || is_other {
+        return Err(CliError::usage(
+            "--watch shows text to people; it writes no file and has no exit code of findings",
+            "leave out -o, --out, --fail-on and experiments, or leave out --watch",
+        ));
     }
-    let window = window(arguments, whole)?;
+    let is_free =
+        arguments.from.is_none() && arguments.around.is_none() && arguments.last.is_none();
+    let last = if is_free { watch::usual() } else { arguments.last };
+    watch::watch(&arguments.inputs, every, |recording| {
+        let window = window(arguments, last, whole(recording)?)?;
+        let (_, bytes) = answer(arguments, recording, (window, form), command)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    })
+}
+
+/// The diagnosis of a window, and the same in this form.
+fn answer(
+    arguments: &DiagnoseArgs,
+    recording: &StoredRecording,
+    (window, form): (Option<TimeSpan>, DiagnosisForm),
+    command: &str,
+) -> Result<(Diagnosis, Vec<u8>), CliError> {
+    let outline = recording.outline().clone();
+    let victim = Victim::find(recording, &arguments.victim)?;
+    let part = load(recording, &outline, &victim)?;
     let metric = metric_of(&victim, &part, arguments.metric.as_deref())?;
     let clock_offsets = tenants::clock_offsets(&outline, &arguments.neighbours.clock_offset)?;
     let offset = clock_offsets.get(&outline.label(&victim.subject)).copied();
@@ -56,16 +110,11 @@ pub(crate) fn run(arguments: &DiagnoseArgs, command: &str) -> Result<u8, CliErro
         tool_version: env!("CARGO_PKG_VERSION"),
         command,
     };
-    let figures = &arguments.figures;
-    if !figures.figure.is_empty() {
-        figures::write(&report(&input), figures)?;
+    if !arguments.figures.figure.is_empty() {
+        figures::write(&report(&input), &arguments.figures)?;
     }
-    if figures.leaves_result(arguments.out.is_some() || arguments.output.is_some()) {
-        let bytes = diagnose_forms::diagnosis(&input, form)?;
-        diagnose_forms::deliver(&bytes, arguments.out.as_deref())?;
-    }
-    plan(arguments, &diagnosis, whole)?;
-    Ok(exit_code(&diagnosis, arguments.fail_on))
+    let bytes = diagnose_forms::diagnosis(&input, form)?;
+    Ok((diagnosis, bytes))
 }
 
 /// What the analysis cannot answer is too little data.
@@ -107,18 +156,25 @@ fn load(
 }
 
 /// The window that was asked for; `None` for the whole recording.
-fn window(arguments: &DiagnoseArgs, whole: TimeSpan) -> Result<Option<TimeSpan>, CliError> {
+fn window(
+    arguments: &DiagnoseArgs,
+    last: Option<SampleInterval>,
+    whole: TimeSpan,
+) -> Result<Option<TimeSpan>, CliError> {
     let zone = arguments.foreign.timezone.as_ref();
     let asked = match (arguments.around, arguments.from, arguments.to) {
-        (None, None, None) => return Ok(None),
+        (None, None, None) if last.is_none() => return Ok(None),
         (Some(middle), _, _) => {
             let half = (arguments.span * 5e5).round() as i64;
             let middle = middle.within(whole, zone);
             TimeSpan::new(middle.plus_micros(-half), middle.plus_micros(half))
         }
         (None, from, to) => {
-            let from = from.map_or(whole.from(), |it| it.within(whole, zone));
             let to = to.map_or(whole.until(), |it| it.within(whole, zone));
+            let from = match last {
+                None => from.map_or(whole.from(), |it| it.within(whole, zone)),
+                Some(last) => start_of_last(last, to, whole),
+            };
             TimeSpan::new(from, to)
         }
     };

@@ -1,12 +1,19 @@
 //! What the user may type after `cotenant diagnose`.
 
-use crate::cli::args::{ForeignArgs, NeighbourArgs};
+use crate::cli::args::{ForeignArgs, NeighbourArgs, interval};
 use crate::cli::figure_args::FigureArgs;
 use crate::cli::moment::Moment;
+use crate::cli::watch_args::WatchArgs;
+use crate::domain::time::SampleInterval;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant diagnose run --victim chat                         who slowed chat, over everything
+  cotenant diagnose run --victim chat --around 03:10          in the ten minutes around that time
+  cotenant diagnose run --victim chat --watch                 over and over, in the last ten minutes
+  cotenant diagnose run --victim chat --out incident.html     as a page")]
 pub(crate) struct DiagnoseArgs {
     /// Recording, or foreign logs that belong together; - is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -24,8 +31,11 @@ pub(crate) struct DiagnoseArgs {
     /// End of the window
     #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<Moment>,
+    /// The last so much before the end, or before --to, such as 10m, instead of --from
+    #[arg(long, value_name = "DURATION", conflicts_with = "from", value_parser = interval)]
+    pub(crate) last: Option<SampleInterval>,
     /// Middle of the window, instead of its ends
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["from", "to"])]
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["from", "to", "last"])]
     pub(crate) around: Option<Moment>,
     /// Length of the window around that time
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
@@ -42,6 +52,8 @@ pub(crate) struct DiagnoseArgs {
     /// End with exit code 4 when a neighbour did it, as surely as this
     #[arg(long, value_name = "WORD", value_enum)]
     pub(crate) fail_on: Option<Guilt>,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
     #[command(flatten)]
     pub(crate) neighbours: NeighbourArgs,
     #[command(flatten)]

@@ -4,11 +4,12 @@ use crate::analysis::diagnosis_findings::ExperimentResult;
 use crate::cli::diagnose_args::{DiagnoseArgs, DiagnosisForm};
 use crate::cli::error::CliError;
 use crate::cli::output;
+use crate::cli::terminal;
 use crate::report::Report;
 use crate::report::diagnosis::{DiagnosisInput, experiment_report, picture, report};
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{Format, render};
-use crate::report::render::{html, json, text};
+use crate::report::render::{html, json};
 use std::path::Path;
 
 /// Pixels of a PNG for each point of the figure.
@@ -79,7 +80,7 @@ pub(crate) fn experiment(
 fn page(report: &Report, form: DiagnosisForm) -> Vec<u8> {
     match form {
         DiagnosisForm::Html => html::page(report).into_bytes(),
-        _ => text::text(report, output::width(), output::has_colour()).into_bytes(),
+        _ => terminal::shown(report).into_bytes(),
     }
 }
 
@@ -88,7 +89,7 @@ pub(crate) fn deliver(bytes: &[u8], out: Option<&Path>) -> Result<(), CliError> 
     match out {
         None => output::result(bytes),
         Some(path) => {
-            output::file(path, bytes)?;
+            output::file(path, &output::without_styles(bytes))?;
             output::info(&format!("wrote {}", path.display()));
             Ok(())
         }

@@ -43,6 +43,11 @@ impl CliError {
         Self { message: message.into(), causes, remedy: None, exit_code: FAILED }
     }
 
+    /// The same with what to do now.
+    pub(crate) fn try_this(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
+    }
+
     /// A file could not be read or written.
     pub(crate) fn file(path: &std::path::Path, doing: &str, error: &std::io::Error) -> Self {
         let message = format!("{}: {doing} failed", path.display());

@@ -18,6 +18,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// What to do when there is no place for temporary files.
+pub(crate) const ELSEWHERE: &str = "set TMPDIR to a folder with room that you may write to";
+
 /// A recording that a command reads, with the temporary files that it may lie in.
 pub(crate) struct Input {
     pub(crate) recording: StoredRecording,
@@ -44,8 +47,9 @@ pub(crate) fn open(paths: &[PathBuf], foreign: &ForeignArgs) -> Result<Input, Cl
             ));
         }
     }
-    let temporary = tempfile::tempdir()
-        .map_err(|it| CliError::failed("cannot make a temporary folder", &it))?;
+    let temporary = tempfile::tempdir().map_err(|it| {
+        CliError::failed("cannot make a temporary folder", &it).try_this(ELSEWHERE)
+    })?;
     let folder = temporary.path().join("recording");
     let mut writer = RecordingWriter::open(&folder, Mode::Create)?;
     let outcome = import_into(&inputs, foreign, &mut writer);

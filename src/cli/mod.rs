@@ -9,6 +9,7 @@ mod audit_args;
 mod command_line;
 mod compare;
 mod compare_args;
+mod completions;
 mod demo;
 mod diagnose;
 mod diagnose_args;
@@ -16,12 +17,14 @@ mod diagnose_forms;
 mod doctor;
 mod error;
 mod experiment_file;
+mod explain;
 mod export;
 mod figure_args;
 mod figures;
 mod import;
 mod import_prometheus;
 mod input;
+mod man;
 mod moment;
 mod node_files;
 mod one_host;
@@ -48,7 +51,10 @@ mod serve_args;
 mod serve_http;
 mod spool;
 mod tenants;
+mod terminal;
 mod victim;
+mod watch;
+mod watch_args;
 mod weighed;
 mod whatif;
 mod whatif_args;
@@ -61,6 +67,7 @@ mod whatif_ways;
 
 use crate::cli::args::{Cli, Command};
 use crate::cli::error::CliError;
+use crate::cli::explain::ExplainArgs;
 use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -88,10 +95,29 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
     if let Some(threads) = cli.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        pool.build_global().map_err(|it| CliError::failed("cannot start the threads", &it))?;
+        pool.build_global().map_err(|it| {
+            CliError::failed("cannot start the threads", &it).try_this("ask for fewer: --threads 1")
+        })?;
     }
+    terminal::set(terminal::Wish { is_full: cli.full, width: cli.width.map(usize::from) });
     let command = command_line::redacted(arguments);
-    match cli.command {
+    let asked = match (cli.command, cli.explain) {
+        (Some(_), Some(_)) => {
+            return Err(CliError::usage(
+                "--explain is a question of its own and runs no command",
+                "leave the command out: cotenant --explain TERM",
+            ));
+        }
+        (None, None) => {
+            return Err(CliError::usage(
+                "no command was given",
+                "`cotenant --help` lists the commands",
+            ));
+        }
+        (None, Some(words)) => return explain::run(&ExplainArgs::of(words), cli.full),
+        (Some(command), None) => command,
+    };
+    match asked {
         Command::Import(it) => import::run(&it),
         Command::Analyze(it) => analyze::run(&it, &command),
         Command::Diagnose(it) => diagnose::run(&it, &command),
@@ -105,5 +131,8 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Record(it) => record::run(&it),
         Command::Serve(it) => serve::run(&it),
         Command::Doctor(it) => doctor::run(&it),
+        Command::Explain(it) => explain::run(&it, cli.full),
+        Command::Completions(it) => completions::run(&it),
+        Command::Man(it) => man::run(&it),
     }
 }

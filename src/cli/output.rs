@@ -5,17 +5,26 @@ use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-/// Width of text when the terminal does not say.
-const PLAIN_WIDTH: usize = 80;
+/// What to do when standard output takes no more.
+const ROOM: &str =
+    "standard output leads to a place that takes no more: check its disk, or another file";
 
 /// Writes the result to standard output; a reader that went away is no error.
 pub(crate) fn result(bytes: &[u8]) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(CliError::failed("cannot write the result", &error))
+            Err(CliError::failed("cannot write the result", &error).try_this(ROOM))
         }
         _ => Ok(()),
+    }
+}
+
+/// Text that was coloured for a terminal, as a file keeps it; a picture stays as it is.
+pub(crate) fn without_styles(bytes: &[u8]) -> Vec<u8> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => anstream::adapter::strip_str(text).to_string().into_bytes(),
+        Err(_) => bytes.to_vec(),
     }
 }
 
@@ -27,10 +36,10 @@ pub(crate) fn file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     std::fs::write(path, bytes).map_err(|it| CliError::file(path, "writing", &it))
 }
 
-/// Whether text on standard output may be coloured.
+/// Whether text on standard output may be coloured: `NO_COLOR`, `CLICOLOR_FORCE` and `TERM` decide.
 pub(crate) fn has_colour() -> bool {
-    anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never
-        && std::io::stdout().is_terminal()
+    let choice = anstream::AutoStream::choice(&std::io::stdout());
+    !matches!(choice, anstream::ColorChoice::Never)
 }
 
 /// Whether standard output is a terminal.
@@ -38,9 +47,21 @@ pub(crate) fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Columns of text on standard output.
-pub(crate) fn width() -> usize {
-    PLAIN_WIDTH
+/// Columns and rows of the terminal on standard output; `None` when it is none, or does not say.
+pub(crate) fn terminal_size() -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+    (columns > 0 && rows > 0).then_some((columns, rows))
+}
+
+/// Writes one of several results; whether anybody still reads.
+pub(crate) fn one_of_many(text: &str) -> Result<bool, CliError> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(CliError::failed("cannot write the result", &error).try_this(ROOM)),
+    }
 }
 
 /// Tells the user something that is no error.

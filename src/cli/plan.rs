@@ -9,9 +9,10 @@ use crate::cli::overwrite::Protected;
 use crate::cli::plan_args::{PlanAlarm, PlanArgs, PlanForm};
 use crate::cli::plan_findings::{Keeping, findings};
 use crate::cli::plan_sources::{RecordingSource, sources};
-use crate::cli::progress::during;
+use crate::cli::progress::{Done, during, in_parts};
 use crate::cli::report::pictures;
 use crate::cli::results::title_of;
+use crate::cli::terminal;
 use crate::colocation::whatif::Options;
 use crate::fleet::findings::DeviceFinding;
 use crate::fleet::hardware::{Hardware, HardwareError};
@@ -21,7 +22,7 @@ use crate::recommender::situation::Limits;
 use crate::recommender::tenant_policy::TenantPolicies;
 use crate::report::fleet::{FleetInput, report};
 use crate::report::render::csv::fleet as lines;
-use crate::report::render::{html, json, text};
+use crate::report::render::{html, json};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
@@ -37,7 +38,8 @@ pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
         is_kept: !arguments.no_keep,
         is_several: sources.len() > 1,
     };
-    let (devices, damaged) = during("reading", || all_findings(&sources, &how))?;
+    let (devices, damaged) =
+        in_parts("reading recordings", sources.len(), |done| all_findings(&sources, &how, done))?;
     if devices.is_empty() {
         return Err(CliError::not_enough_data(
             "the recordings hold no GPU",
@@ -125,6 +127,7 @@ fn read(
 fn all_findings(
     sources: &[RecordingSource],
     how: &Keeping<'_>,
+    done: &Done,
 ) -> Result<(Vec<DeviceFinding>, Vec<String>), CliError> {
     let (mut all, mut damaged) = (Vec::new(), Vec::new());
     let (mut kept, mut first_error) = (0, None);
@@ -141,6 +144,7 @@ fn all_findings(
                 first_error.get_or_insert(error);
             }
         }
+        done.one();
     }
     if let Some(error) = first_error.filter(|_| damaged.len() == sources.len()) {
         return Err(error);
@@ -189,7 +193,7 @@ fn bytes(result: &FleetInput<'_>, form: PlanForm) -> Result<Vec<u8>, CliError> {
         PlanForm::Html => Ok(html::page(&report(result)).into_bytes()),
         PlanForm::Table => {
             let report = report(result);
-            Ok(text::text(&report, output::width(), output::has_colour()).into_bytes())
+            Ok(terminal::shown(&report).into_bytes())
         }
     }
 }

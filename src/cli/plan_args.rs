@@ -6,6 +6,9 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant plan lake/ --policy policy.toml
+  cotenant plan lake/ --prices prices.toml --out plan.html")]
 pub(crate) struct PlanArgs {
     /// Recordings, folders of recordings (host=NAME/date=DAY too), patterns such as 'fleet/*', foreign logs
     #[arg(required = true, value_name = "RECORDING")]

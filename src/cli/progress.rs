@@ -142,19 +142,52 @@ fn tell(waiting: &Receiver<Line>, ended: &SyncSender<()>) {
     let _ = ended.send(());
 }
 
-/// A spinner for work without a known size, shown once it takes long.
+/// Counts parts of a work as they are done.
+#[derive(Debug)]
+pub(crate) struct Done(ProgressBar);
+
+impl Done {
+    /// One more part is done.
+    pub(crate) fn one(&self) {
+        self.0.inc(1);
+    }
+}
+
+/// A spinner for work without a known size, with the time that it took so far, shown once it takes long.
 pub(crate) fn during<T>(message: &'static str, work: impl FnOnce() -> T) -> T {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    shown_late(None, "{spinner} {msg} {elapsed}", message, |_| work())
+}
+
+/// A bar for work of so many parts, with an estimate of the time that is left, shown once it takes long.
+pub(crate) fn in_parts<T>(message: &'static str, parts: usize, work: impl FnOnce(&Done) -> T) -> T {
+    let template = match parts {
+        0 | 1 => "{spinner} {msg} {elapsed}",
+        _ => "{msg} {wide_bar} {pos} of {len}, {eta} left",
+    };
+    shown_late(u64::try_from(parts).ok(), template, message, work)
+}
+
+fn shown_late<T>(
+    parts: Option<u64>,
+    template: &str,
+    message: &'static str,
+    work: impl FnOnce(&Done) -> T,
+) -> T {
+    let bar = ProgressBar::with_draw_target(parts, ProgressDrawTarget::hidden());
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
     bar.set_message(message);
     let waiting = bar.clone();
     let (done, is_done) = std::sync::mpsc::channel::<()>();
     let watcher = std::thread::spawn(move || {
         if is_done.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            waiting.set_draw_target(ProgressDrawTarget::stderr());
             waiting.enable_steady_tick(Duration::from_millis(100));
             let _ = is_done.recv();
         }
     });
-    let result = work();
+    let result = work(&Done(bar.clone()));
     drop(done);
     let _ = watcher.join();
     bar.finish_and_clear();

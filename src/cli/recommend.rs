@@ -9,6 +9,7 @@ use crate::cli::output;
 use crate::cli::overwrite::Protected;
 use crate::cli::recommend_args::{Alarm, RecommendArgs, RecommendForm};
 use crate::cli::results::{analyse, first_name, question, title_of};
+use crate::cli::terminal;
 use crate::cli::weighed::{Weighing, weigh};
 use crate::cluster::facts::NodeWords;
 use crate::recommender::configuration::Configuration;
@@ -16,7 +17,7 @@ use crate::recommender::mechanism::DisruptionLevel;
 use crate::recommender::situation::Limits;
 use crate::recommender::verdict::{Outcome, Verdict};
 use crate::report::recommend::{Recommendation, report};
-use crate::report::render::{html, json, text};
+use crate::report::render::{html, json};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &RecommendArgs, command: &str) -> Result<u8, CliError> {
@@ -97,7 +98,7 @@ fn bytes(result: &Recommendation<'_>, form: RecommendForm) -> Result<Vec<u8>, Cl
         RecommendForm::Html => Ok(html::page(&report(result)).into_bytes()),
         RecommendForm::Table => {
             let report = report(result);
-            Ok(text::text(&report, output::width(), output::has_colour()).into_bytes())
+            Ok(terminal::shown(&report).into_bytes())
         }
     }
 }

@@ -6,6 +6,9 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant recommend run --policy tenants.toml
+  cotenant recommend run --config to-apply       also the files that make it so")]
 pub(crate) struct RecommendArgs {
     #[command(flatten)]
     pub(crate) question: QuestionArgs,

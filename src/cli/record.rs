@@ -188,6 +188,16 @@ pub(crate) fn ends_on_signals() -> Result<Arc<AtomicBool>, CliError> {
     Ok(is_over)
 }
 
+/// What ends a program politely ends this one at once, as if it were done.
+pub(crate) fn ends_quietly_on_signals() -> Result<(), CliError> {
+    let is_over = Arc::new(AtomicBool::new(true));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 0, Arc::clone(&is_over))
+            .map_err(|it| CliError::failed("cannot listen to signals", &it))?;
+    }
+    Ok(())
+}
+
 /// Whether whoever started the program lets it ignore this signal.
 fn is_ignored(signal: i32) -> bool {
     let path = Path::new(ROOT).join("proc/self/status");

@@ -14,6 +14,9 @@ const LARGEST_SEGMENT: u64 = 256 << 20;
 const SMALLEST_SEGMENT: u64 = 64 << 10;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant record -o last-night --duration 8h
+  cotenant record -o run --scrape chat=http://localhost:8000/metrics")]
 pub(crate) struct RecordArgs {
     /// Recording to write, a folder
     #[arg(short, long, value_name = "FOLDER", default_value = "recording")]

@@ -7,16 +7,17 @@ use crate::cli::error::CliError;
 use crate::cli::input::{Input, open};
 use crate::cli::moment::Moment;
 use crate::cli::node_files::policy;
-use crate::cli::progress::during;
+use crate::cli::progress::in_parts;
 use crate::cli::spool::name_of;
 use crate::cli::tenants::clock_offsets;
-use crate::domain::ident::{GpuId, Subject};
 use crate::cli::weighed::{Weighed, Weighing, weigh};
+use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
-use crate::domain::time::{TimeSpan, Timestamp};
+use crate::domain::time::{SampleInterval, TimeSpan, Timestamp};
 use crate::recommender::policy::Policy;
 use crate::recommender::situation::Limits;
 use crate::recommender::suitability::{Suitability, judge};
+use crate::recommender::tenant_policy::TenantPolicies;
 use crate::report::{Report, ReportInput};
 use crate::storage::{Selection, StoredRecording};
 use std::collections::BTreeSet;
@@ -46,12 +47,22 @@ pub(crate) fn answer_and_weigh(arguments: &QuestionArgs) -> Result<(Results, Wei
     let (policy, said) = policy(arguments.policy.as_deref())?;
     let input: Input = open(&arguments.inputs, &arguments.foreign)?;
     let question = question(arguments, input.recording.outline())?;
-    let results = analyse(&input.recording, &question, policy)?;
+    answer_about(&input.recording, &question, (policy, &said), &first_name(&arguments.inputs))
+}
+
+/// The same about a recording that is open.
+pub(crate) fn answer_about(
+    recording: &StoredRecording,
+    question: &Question,
+    (policy, said): (Policy, &TenantPolicies),
+    file: &str,
+) -> Result<(Results, Weighed), CliError> {
+    let results = analyse(recording, question, policy)?;
     let weighing = Weighing {
-        recording: &input.recording,
-        file: &first_name(&arguments.inputs),
+        recording,
+        file,
         span: question.span,
-        said: &said,
+        said,
         words: None,
         limits: Limits::default(),
         asks_together: false,
@@ -71,7 +82,8 @@ pub(crate) fn analyse(
         most_parts: Some(parts_in_memory(recording, question.span)),
         ..question.clone()
     };
-    let findings = during("analysing", || {
+    let parts = outline.devices.len();
+    let findings = in_parts("analysing", parts, |done| {
         crate::analysis::compute(&outline, &bounded, |gpu| {
             let selection = match gpu {
                 Some(gpu) => Selection::gpu(gpu),
@@ -82,7 +94,9 @@ pub(crate) fn analyse(
                     ..Selection::default()
                 },
             };
-            recording.load(&Selection { span: question.span, ..selection })
+            let part = recording.load(&Selection { span: question.span, ..selection });
+            done.one();
+            part
         })
     })?;
     let suitability = judge(&findings, &policy);
@@ -135,6 +149,12 @@ pub(crate) fn title_of(inputs: &[std::path::PathBuf]) -> String {
     }
 }
 
+/// Where the last so much before `to` begins: not before the recording.
+pub(crate) fn start_of_last(last: SampleInterval, to: Timestamp, span: TimeSpan) -> Timestamp {
+    let micros = i64::try_from(last.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(to.as_micros().saturating_sub(micros)).max(span.from())
+}
+
 /// What the command line asks about this recording.
 pub(crate) fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Question, CliError> {
     let Some(span) = outline.span else {
@@ -161,8 +181,11 @@ pub(crate) fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Qu
             )
         })
     };
-    let from = arguments.from.map_or(span.from(), moment);
     let to = arguments.to.map_or(span.until(), moment);
+    let from = match arguments.last {
+        None => arguments.from.map_or(span.from(), moment),
+        Some(last) => start_of_last(last, to, span),
+    };
     if let Some(label) = &arguments.phase
         && !outline.phases.iter().any(|it| it.label == *label)
     {
@@ -179,7 +202,7 @@ pub(crate) fn question(arguments: &QuestionArgs, outline: &Outline) -> Result<Qu
     for (first, last) in &arguments.window {
         windows.push(part(moment(*first), moment(*last))?);
     }
-    let is_cut = arguments.from.is_some() || arguments.to.is_some();
+    let is_cut = from != span.from() || to != span.until();
     let span = if is_cut { Some(part(from, to)?) } else { None };
     Ok(Question {
         span,

@@ -1,6 +1,7 @@
 //! The inputs of a command; those that can be read only once are kept in temporary files.
 
 use crate::cli::error::CliError;
+use crate::cli::input::ELSEWHERE;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
@@ -62,8 +63,8 @@ fn input_file(path: &Path) -> Result<InputFile, CliError> {
 }
 
 fn spool(path: &Path, stream: &mut dyn std::io::Read) -> Result<NamedTempFile, CliError> {
-    let mut file =
-        NamedTempFile::new().map_err(|it| CliError::failed("cannot make a temporary file", &it))?;
+    let mut file = NamedTempFile::new()
+        .map_err(|it| CliError::failed("cannot make a temporary file", &it).try_this(ELSEWHERE))?;
     std::io::copy(stream, &mut file)
         .map_err(|it| CliError::file(path, "copying into a temporary file", &it))?;
     Ok(file)

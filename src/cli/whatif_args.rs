@@ -12,6 +12,9 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant whatif monday.csv#chat trainer.csv --slo p99=50ms
+  cotenant whatif run#chat run#batch --mechanism mig")]
 pub(crate) struct WhatIfArgs {
     /// Recording or foreign log, INPUT for everybody in it, INPUT#NAME for one tenant
     #[arg(value_name = "TENANT", required_unless_present = "profiles")]

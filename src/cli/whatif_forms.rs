@@ -2,11 +2,12 @@
 
 use crate::cli::error::CliError;
 use crate::cli::output;
+use crate::cli::terminal;
 use crate::cli::whatif_args::{WhatIfArgs, WhatIfForm};
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{Format, render};
 use crate::report::render::csv::whatif as lines;
-use crate::report::render::{html, json, text};
+use crate::report::render::{html, json};
 use crate::report::whatif::{WhatIf, picture, report};
 use std::path::Path;
 
@@ -48,7 +49,7 @@ pub(crate) fn bytes(result: &WhatIf<'_>, form: WhatIfForm) -> Result<Vec<u8>, Cl
         WhatIfForm::Html => return Ok(html::page(&report(result)).into_bytes()),
         WhatIfForm::Table => {
             let report = report(result);
-            return Ok(text::text(&report, output::width(), output::has_colour()).into_bytes());
+            return Ok(terminal::shown(&report).into_bytes());
         }
         WhatIfForm::Png => Format::Png { scale: PNG_SCALE },
         WhatIfForm::Svg => Format::Svg,

@@ -9,6 +9,7 @@ pub mod block;
 mod cells;
 pub mod compare;
 pub mod diagnosis;
+pub mod explain;
 pub mod figure;
 pub mod fleet;
 mod influences;

@@ -9,6 +9,11 @@ use std::path::{Path, PathBuf};
 /// Name of the file.
 pub(crate) const LOCK: &str = "writer.lock";
 
+/// Whether somebody writes there, or died while writing.
+pub fn has_writer(folder: &Path) -> bool {
+    folder.join(LOCK).exists()
+}
+
 /// Holds a recording; let go when dropped, and by the system when the program dies.
 #[derive(Debug)]
 pub(crate) struct Lock {

@@ -75,7 +75,8 @@ pub(crate) fn embedded(figure: &Figure, key: &str, alt: &str) -> Result<Embedded
     let mut readings = Readings::default();
     if figure.has_time_axis() {
         for layer in LAYERS {
-            let (drawing, told) = body(figure, size, (Theme::Light, Some(layer)), &Fit::bare(size))?;
+            let (drawing, told) =
+                body(figure, size, (Theme::Light, Some(layer)), &Fit::bare(size))?;
             let drawing = recoloured(&compact(&drawing));
             match layer {
                 Layer::Behind | Layer::Data => svg += &format!("<g class=\"moves\">{drawing}</g>"),

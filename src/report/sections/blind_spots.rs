@@ -140,7 +140,7 @@ fn caveat(outline: &Outline, group: &[&BlindSpot]) -> Caveat {
 }
 
 /// Why it could not be seen, in a few words.
-fn in_words(kind: BlindSpotKind) -> &'static str {
+pub(crate) fn in_words(kind: BlindSpotKind) -> &'static str {
     match kind {
         BlindSpotKind::NotReported => "No reading",
         BlindSpotKind::NotRecorded => "Not recorded",

@@ -3,6 +3,7 @@
 pub(in crate::report::render) mod audit;
 mod comparison;
 mod diagnosis;
+mod explain;
 mod fleet;
 pub(in crate::report::render) mod influences;
 mod recommend;
@@ -11,6 +12,7 @@ pub(in crate::report::render) mod whatif;
 pub use audit::audit;
 pub use comparison::comparison;
 pub use diagnosis::{diagnosis, experiment};
+pub use explain::explanation;
 pub use fleet::fleet;
 pub use recommend::recommendation;
 pub use whatif::whatif;

@@ -1,6 +1,7 @@
 //! Pictures out of characters: the same data, as well as a terminal can.
 
 use crate::analysis::findings::ScaleValue;
+use crate::domain::time::TimeSpan;
 use crate::domain::units::{MemoryBytes, Seconds};
 use crate::report::cells::number;
 use crate::report::figure::{
@@ -68,7 +69,7 @@ fn timeline(pen: &mut Pen, figure: &TimelineFigure) {
     let columns = room(pen);
     for line in &figure.rows {
         let Some(series) = line.series.first() else { continue };
-        let means = stretches(figure, series, columns);
+        let means = stretches(figure.span, series, columns);
         let picture: String =
             means.iter().map(|it| it.map_or('·', |mean| level(mean / line.top))).collect();
         let all =
@@ -87,11 +88,11 @@ fn timeline(pen: &mut Pen, figure: &TimelineFigure) {
 }
 
 /// Mean of each of so many stretches; `None` where there are no samples.
-fn stretches(figure: &TimelineFigure, series: &RowSeries, columns: usize) -> Vec<Option<f64>> {
+pub(super) fn stretches(span: TimeSpan, series: &RowSeries, columns: usize) -> Vec<Option<f64>> {
     let mut sums = vec![(0.0, 0usize); columns];
-    let whole = figure.span.seconds();
+    let whole = span.seconds();
     for bin in &series.bins {
-        let share = bin.at.seconds_since(figure.span.from()) / whole;
+        let share = bin.at.seconds_since(span.from()) / whole;
         let last = ((share + series.bin_s / whole) * columns as f64 - 1e-9) as usize;
         let first = ((share * columns as f64) as usize).min(columns - 1);
         for (sum, count) in &mut sums[first..=last.clamp(first, columns - 1)] {

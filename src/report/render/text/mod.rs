@@ -1,15 +1,28 @@
 //! A report as plain text for a terminal: verdict first, never wider than asked for.
 
+mod ascii;
 mod changes;
 mod figures;
 mod fleet;
+mod folded;
+mod layout;
+mod look;
 mod slowdowns;
+mod sparks;
 mod style;
 mod suspects;
 mod table;
+#[cfg(test)]
+mod tests;
 
+pub use look::Look;
+
+use crate::domain::units::Seconds;
 use crate::report::Report;
 use crate::report::block::{Block, Caveat, Cell, Statement, VerdictCard};
+use crate::report::figure::Figure;
+use crate::report::render::text::folded::Fold;
+use crate::report::render::text::sparks::Sparks;
 use crate::report::render::text::style::{Pen, Style};
 use crate::report::wording::shorten;
 use unicode_width::UnicodeWidthStr;
@@ -20,26 +33,40 @@ const NARROWEST: usize = 40;
 /// Longest name in a heading, in characters.
 const LONGEST_NAME: usize = 40;
 
+/// Columns of a shape on a card.
+const GLANCE: usize = 48;
+
 /// The whole report in lines of at most `width` columns, but never fewer than 40.
 ///
 /// `colour` adds ANSI styles; they take no columns.
 pub fn text(report: &Report, width: usize, colour: bool) -> String {
-    let mut pen = Pen::new(width.max(NARROWEST), colour);
+    sheet(report, Look { has_colour: colour, ..Look::plain(width) })
+}
+
+/// The report for a place that is like this, in lines of never fewer than 40 columns.
+pub fn sheet(report: &Report, look: Look) -> String {
+    let mut pen = Pen::new(Look { width: look.width.max(NARROWEST), ..look });
     pen.paragraph("", &report.title, Style::Title);
     pen.paragraph("", &report.subtitle, Style::Faint);
     let all: Vec<&Block> = report.blocks.iter().collect();
-    blocks(&mut pen, &all);
+    blocks(&mut pen, &all, &Sparks::of(&report.blocks));
     pen.into_text()
 }
 
-fn blocks(pen: &mut Pen, blocks: &[&Block]) {
+fn blocks(pen: &mut Pen, blocks: &[&Block], sparks: &Sparks) {
+    let mut fold = Fold::default();
     for (position, block) in blocks.iter().enumerate() {
+        if !pen.is_full() && fold.takes(block) {
+            continue;
+        }
+        fold.told(pen);
         let before = position.checked_sub(1).and_then(|it| blocks.get(it)).copied();
-        one(pen, block, before);
+        one(pen, block, before, sparks);
     }
+    fold.told(pen);
 }
 
-fn one(pen: &mut Pen, block: &Block, before: Option<&Block>) {
+fn one(pen: &mut Pen, block: &Block, before: Option<&Block>, sparks: &Sparks) {
     match block {
         Block::Heading { level, text, .. } => heading(pen, *level, text),
         Block::Lead(text) | Block::Text(text) => {
@@ -55,7 +82,7 @@ fn one(pen: &mut Pen, block: &Block, before: Option<&Block>) {
             pen.gap();
             verdict(pen, card);
         }
-        Block::Table(it) => table::table(pen, it),
+        Block::Table(it) => table::table(pen, it, sparks),
         Block::Figure { figure, caption, .. } => {
             pen.gap();
             figures::figure(pen, figure);
@@ -71,10 +98,8 @@ fn one(pen: &mut Pen, block: &Block, before: Option<&Block>) {
             }
         }
         Block::Details { blocks: inside, .. } => {
-            // A terminal cannot fold: words and tables stay, pictures go.
-            let kept: Vec<&Block> =
-                inside.iter().filter(|it| !matches!(it, Block::Figure { .. })).collect();
-            blocks(pen, &kept);
+            let inside: Vec<&Block> = inside.iter().collect();
+            blocks(pen, &inside, sparks);
         }
         Block::Code(text) => {
             pen.gap();
@@ -116,6 +141,12 @@ fn verdict(pen: &mut Pen, card: &VerdictCard) {
     pen.hanging(&start, Style::Strong, "    ", &rest, Style::of_mark(card.mark));
     for reason in &card.reasons {
         pen.hanging("    - ", Style::Plain, "      ", reason, Style::Plain);
+    }
+    if let Some(Figure::Strip { span, series }) = &card.glance {
+        let columns = GLANCE.min(pen.width().saturating_sub(32)).max(8);
+        let shape = sparks::spark(*span, series, 100.0, columns);
+        let key = format!("  0 to 100 % over {}", Seconds(span.seconds()));
+        pen.line(&[("    ", Style::Plain), (&shape, Style::Plain), (&key, Style::Faint)]);
     }
     let known = |it: &&(String, Cell)| !matches!(it.1, Cell::Missing(_));
     let fact = |(name, value): &(String, Cell)| match value {

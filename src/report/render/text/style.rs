@@ -2,7 +2,10 @@
 
 use crate::recommender::suitability::SharingWord;
 use crate::report::block::Mark;
+use crate::report::render::text::ascii;
+use crate::report::render::text::look::Look;
 use crate::report::wording::glued;
+use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How words look where colour is wanted.
@@ -69,17 +72,26 @@ pub(super) fn mark_sign(mark: Mark) -> &'static str {
 /// Writes lines that are never wider than asked for.
 pub(super) struct Pen {
     text: String,
-    width: usize,
-    colour: bool,
+    look: Look,
 }
 
 impl Pen {
-    pub(super) fn new(width: usize, colour: bool) -> Self {
-        Self { text: String::new(), width, colour }
+    pub(super) fn new(look: Look) -> Self {
+        Self { text: String::new(), look }
     }
 
     pub(super) fn width(&self) -> usize {
-        self.width
+        self.look.width
+    }
+
+    /// Whether what is folded away is told too.
+    pub(super) fn is_full(&self) -> bool {
+        self.look.is_full
+    }
+
+    /// The text in letters that can be shown, where that takes more room; before lines are broken.
+    pub(super) fn spelled<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.look.is_ascii { ascii::spelled(text) } else { Cow::Borrowed(text) }
     }
 
     pub(super) fn into_text(self) -> String {
@@ -95,7 +107,7 @@ impl Pen {
 
     /// One line of differently styled pieces; what does not fit is cut off.
     pub(super) fn line(&mut self, pieces: &[(&str, Style)]) {
-        let mut room = self.width;
+        let mut room = self.width();
         let shown =
             pieces.iter().rposition(|it| !it.0.trim_end().is_empty()).map_or(0, |it| it + 1);
         for (position, (piece, style)) in pieces.iter().take(shown).enumerate() {
@@ -121,25 +133,30 @@ impl Pen {
         text: &str,
         style: Style,
     ) {
-        let first = self.width.saturating_sub(start.width());
-        let others = self.width.saturating_sub(indent.width());
-        for (position, line) in wrapped(&glued(text), first, others).iter().enumerate() {
+        let (start, text) = (self.spelled(start), self.spelled(text));
+        let first = self.width().saturating_sub(start.width());
+        let others = self.width().saturating_sub(indent.width());
+        for (position, line) in wrapped(&glued(&text), first, others).iter().enumerate() {
             let (before, look) =
-                if position == 0 { (start, start_style) } else { (indent, Style::Plain) };
+                if position == 0 { (&*start, start_style) } else { (indent, Style::Plain) };
             self.line(&[(before, look), (line, style)]);
         }
     }
 
     fn write(&mut self, words: &str, style: Style) {
         let parameters = style.parameters();
-        if !self.colour || parameters.is_empty() || words.trim().is_empty() {
-            self.text.push_str(&words.replace('\u{a0}', " "));
+        let words = match self.look.is_ascii {
+            true => ascii::narrow(words),
+            false => words.replace('\u{a0}', " "),
+        };
+        if !self.look.has_colour || parameters.is_empty() || words.trim().is_empty() {
+            self.text.push_str(&words);
             return;
         }
         self.text.push_str("\u{1b}[");
         self.text.push_str(parameters);
         self.text.push('m');
-        self.text.push_str(&words.replace('\u{a0}', " "));
+        self.text.push_str(&words);
         self.text.push_str("\u{1b}[0m");
     }
 }

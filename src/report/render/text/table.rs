@@ -1,27 +1,48 @@
-//! Tables as aligned columns; one that is too wide is told in several parts.
+//! Tables as aligned columns, with sentences below their rows where they have no room beside.
 
 use crate::report::block::{Align, Cell, Column, Table};
+use crate::report::cells::words;
 use crate::report::render::reasons;
+use crate::report::render::text::layout::{BETWEEN, INDENT, Layout, Part, layout};
+use crate::report::render::text::sparks::Sparks;
 use crate::report::render::text::style::{Pen, Style, mark_sign, wrapped};
-use crate::report::wording::{glued, shorten};
+use crate::report::wording::{count, glued, shorten};
 use unicode_width::UnicodeWidthStr;
 
-/// Space between two columns.
-const BETWEEN: usize = 2;
-/// Indent of a table.
-const INDENT: usize = 2;
 /// Longest name in a cell, in characters.
 const LONGEST_NAME: usize = 22;
-/// A column of words is not made narrower than this.
-const NARROWEST_WORDS: usize = 16;
 /// So many reasons for missing values are told.
 const MOST_REASONS: usize = 4;
+/// Rows of a table that are told where what is of second rank is folded away.
+const MOST_ROWS: usize = 16;
+/// The same of a table of verdicts.
+const MOST_VERDICTS: usize = 40;
+/// Before what stands below a row.
+const BELOW: &str = "      ";
 
 /// A table with its heading, and why values are missing.
-pub(super) fn table(pen: &mut Pen, table: &Table) {
+pub(super) fn table(pen: &mut Pen, table: &Table, sparks: &Sparks) {
     pen.gap();
-    pen.paragraph("  ", &table.caption, Style::Strong);
-    grid(pen, table);
+    if !table.caption.is_empty() {
+        pen.paragraph("  ", &table.caption, Style::Strong);
+    }
+    let has_words = table.rows.iter().flatten().any(|it| matches!(it, Cell::Word(_)));
+    let most = match (pen.is_full(), has_words) {
+        (true, _) => usize::MAX,
+        (false, true) => MOST_VERDICTS,
+        (false, false) => MOST_ROWS,
+    };
+    let more = table.rows.len().saturating_sub(most);
+    let shown = if more > 0 { Some(first_rows(table, most)) } else { None };
+    let table = shown.as_ref().unwrap_or(table);
+    match with_shapes(table, sparks, pen) {
+        Some(table) => grid(pen, &table),
+        None => grid(pen, table),
+    }
+    if more > 0 {
+        let rest = count(more, "more row", "more rows");
+        pen.paragraph("  ", &format!("… {rest} (--full shows all)"), Style::Faint);
+    }
     let reasons = reasons(table, MOST_REASONS);
     if !reasons.is_empty() {
         let why = format!("— stands for no value: {}.", reasons.join("; "));
@@ -29,17 +50,53 @@ pub(super) fn table(pen: &mut Pen, table: &Table) {
     }
 }
 
-/// The cells under their heads, in as many parts as the width asks for.
-pub(super) fn grid(pen: &mut Pen, table: &Table) {
-    for (position, band) in bands(table, pen.width()).into_iter().enumerate() {
-        if position > 0 {
-            pen.gap();
-        }
-        match widths(table, &band, pen.width()) {
-            Some(widths) => aligned(pen, table, &band, &widths),
-            None => listed(pen, table, &band),
-        }
+fn first_rows(table: &Table, most: usize) -> Table {
+    Table { rows: table.rows.iter().take(most).cloned().collect(), ..table.clone() }
+}
+
+/// The table of verdicts with the shape of each load, where shapes are known and have room.
+fn with_shapes(table: &Table, sparks: &Sparks, pen: &Pen) -> Option<Table> {
+    if !table.rows.iter().flatten().any(|it| matches!(it, Cell::Word(_))) {
+        return None;
     }
+    let shape = |row: &Vec<Cell>| match row.first() {
+        Some(Cell::Name(name)) => sparks.shape(name).map(str::to_owned),
+        _ => None,
+    };
+    let shapes: Vec<Option<String>> = table.rows.iter().map(shape).collect();
+    shapes.iter().flatten().next()?;
+    let mut shown = table.clone();
+    shown.columns.insert(1, words("Shape"));
+    for (row, shape) in shown.rows.iter_mut().zip(shapes) {
+        row.insert(1, Cell::Quantity(shape.unwrap_or_default()));
+    }
+    let fits = |table: &Table| match layout(table, &texts(pen, table), pen.width()) {
+        Layout::Parts(parts) => parts.len() == 1,
+        Layout::Records => false,
+    };
+    fits(&shown).then_some(shown)
+}
+
+/// The cells under their heads, as the width allows.
+pub(super) fn grid(pen: &mut Pen, table: &Table) {
+    let cells = texts(pen, table);
+    match layout(table, &cells, pen.width()) {
+        Layout::Parts(parts) => {
+            for (position, part) in parts.iter().enumerate() {
+                if position > 0 {
+                    pen.gap();
+                }
+                aligned(pen, table, &cells, part);
+            }
+        }
+        Layout::Records => records(pen, table, &cells),
+    }
+}
+
+/// What stands in each cell.
+fn texts(pen: &Pen, table: &Table) -> Vec<Vec<String>> {
+    let text = |it: &Cell| pen.spelled(&shown(it)).into_owned();
+    table.rows.iter().map(|row| row.iter().map(text).collect()).collect()
 }
 
 fn shown(cell: &Cell) -> String {
@@ -47,60 +104,6 @@ fn shown(cell: &Cell) -> String {
         Cell::Name(name) => shorten(name, LONGEST_NAME),
         Cell::Marked(mark, words) => format!("{} {words}", mark_sign(*mark)),
         other => other.plain(),
-    }
-}
-
-/// Columns that stand side by side: all of them, or several sets that each begin with the first.
-fn bands(table: &Table, width: usize) -> Vec<Vec<usize>> {
-    let mut bands: Vec<Vec<usize>> = vec![vec![0]];
-    for position in 1..table.columns.len() {
-        let Some(band) = bands.last_mut() else { break };
-        band.push(position);
-        if band.len() > 2 && widths(table, band, width).is_none() {
-            band.pop();
-            bands.push(vec![0, position]);
-        }
-    }
-    bands
-}
-
-/// Width of each of these columns; `None` when they do not fit.
-fn widths(table: &Table, band: &[usize], width: usize) -> Option<Vec<usize>> {
-    let cells = |column: usize| table.rows.iter().filter_map(move |row| row.get(column));
-    let mut widths: Vec<usize> = band
-        .iter()
-        .map(|column| {
-            let head = table.columns.get(*column).map_or(0, |it| longest_word(&it.title));
-            cells(*column).map(|it| shown(it).width()).fold(head, usize::max)
-        })
-        .collect();
-    let room = width.checked_sub(INDENT + BETWEEN * band.len().saturating_sub(1))?;
-    let is_prose = |column: usize| cells(column).any(|it| matches!(it, Cell::Text(_)));
-    let prose: Vec<bool> = band.iter().map(|it| is_prose(*it)).collect();
-    while widths.iter().sum::<usize>() > room {
-        let flexible = widths.iter_mut().zip(&prose).filter(|it| *it.1).map(|it| it.0);
-        let widest = flexible.max()?;
-        if *widest <= NARROWEST_WORDS {
-            return None;
-        }
-        *widest -= 1;
-    }
-    Some(widths)
-}
-
-fn longest_word(title: &str) -> usize {
-    title.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0)
-}
-
-fn aligned(pen: &mut Pen, table: &Table, band: &[usize], widths: &[usize]) {
-    let columns: Vec<&Column> = band.iter().filter_map(|it| table.columns.get(*it)).collect();
-    let heads: Vec<(String, Style)> =
-        columns.iter().map(|it| (it.title.clone(), Style::Faint)).collect();
-    row(pen, &columns, widths, &heads, true);
-    for cells in &table.rows {
-        let cells = band.iter().filter_map(|it| cells.get(*it));
-        let cells: Vec<(String, Style)> = cells.map(|it| (shown(it), look(it))).collect();
-        row(pen, &columns, widths, &cells, false);
     }
 }
 
@@ -113,19 +116,48 @@ fn look(cell: &Cell) -> Style {
     }
 }
 
+fn aligned(pen: &mut Pen, table: &Table, cells: &[Vec<String>], part: &Part) {
+    let columns: Vec<&Column> =
+        part.columns.iter().filter_map(|it| table.columns.get(*it)).collect();
+    let heads: Vec<(&str, Style)> =
+        columns.iter().map(|it| (it.title.as_str(), Style::Faint)).collect();
+    if heads.iter().any(|it| !it.0.is_empty()) {
+        row(pen, &columns, &part.widths, &heads, true);
+    }
+    let title = |it: usize| table.columns.get(it).map_or("", |it| it.title.as_str());
+    let is_one = part.below.len() == 1;
+    if let [one] = part.below.as_slice() {
+        pen.paragraph(BELOW, title(*one), Style::Faint);
+    }
+    for (looks, texts) in table.rows.iter().zip(cells) {
+        let beside = part.columns.iter();
+        let beside: Vec<(&str, Style)> = beside
+            .filter_map(|it| Some((texts.get(*it)?.as_str(), looks.get(*it).map(look)?)))
+            .collect();
+        row(pen, &columns, &part.widths, &beside, false);
+        for column in &part.below {
+            let Some((text, cell)) = texts.get(*column).zip(looks.get(*column)) else { continue };
+            if text.is_empty() || matches!(cell, Cell::Missing(_)) {
+                continue;
+            }
+            let start =
+                if is_one { BELOW.to_owned() } else { format!("{BELOW}{}: ", title(*column)) };
+            let indent = if is_one { BELOW.to_owned() } else { format!("{BELOW}  ") };
+            pen.hanging(&start, Style::Faint, &indent, text, look(cell));
+        }
+    }
+}
+
 /// One row, in as many lines as its longest cell needs; heads stand on their last line.
 fn row(
     pen: &mut Pen,
     columns: &[&Column],
     widths: &[usize],
-    cells: &[(String, Style)],
+    cells: &[(&str, Style)],
     is_head: bool,
 ) {
-    let broken: Vec<Vec<String>> = cells
-        .iter()
-        .zip(widths)
-        .map(|(it, width)| wrapped(&glued(&it.0), *width, *width))
-        .collect();
+    let broken: Vec<Vec<String>> =
+        cells.iter().zip(widths).map(|(it, width)| wrapped(&glued(it.0), *width, *width)).collect();
     let height = broken.iter().map(Vec::len).max().unwrap_or(0);
     for line in 0..height {
         let mut pieces = vec![(" ".repeat(INDENT), Style::Plain)];
@@ -146,17 +178,26 @@ fn row(
     }
 }
 
-/// Row by row as a list, for columns that do not fit side by side.
-fn listed(pen: &mut Pen, table: &Table, band: &[usize]) {
-    for cells in &table.rows {
-        let mut named =
-            band.iter().filter_map(|it| Some((table.columns.get(*it)?, cells.get(*it)?)));
-        if let Some((_, first)) = named.next() {
-            pen.paragraph("  ", &shown(first), Style::Plain);
+/// One record after the other: its name, then short values in a row, then each sentence.
+fn records(pen: &mut Pen, table: &Table, cells: &[Vec<String>]) {
+    let is_sentence = |it: &Cell| matches!(it, Cell::Text(text) if text.width() > LONGEST_NAME);
+    for (looks, texts) in table.rows.iter().zip(cells) {
+        let mut named = table.columns.iter().zip(texts).zip(looks);
+        if let Some(((_, first), _)) = named.next() {
+            pen.paragraph("  ", first, Style::Strong);
         }
-        for (column, cell) in named {
+        let (sentences, short): (Vec<_>, Vec<_>) =
+            named.filter(|it| !it.0.1.is_empty()).partition(|it| is_sentence(it.1));
+        let short: Vec<String> = short
+            .iter()
+            .map(|((column, text), _)| format!("{} {text}", column.title).replace(' ', "\u{a0}"))
+            .collect();
+        if !short.is_empty() {
+            pen.paragraph("    ", &short.join(" · "), Style::Plain);
+        }
+        for ((column, text), cell) in sentences {
             let start = format!("    {}: ", column.title);
-            pen.hanging(&start, Style::Faint, "      ", &shown(cell), look(cell));
+            pen.hanging(&start, Style::Faint, "      ", text, look(cell));
         }
     }
 }
