@@ -9,6 +9,7 @@ pub mod co_peaks;
 mod counted;
 pub mod diagnosis;
 pub mod diagnosis_findings;
+pub mod events;
 pub mod evidence;
 pub mod experiment;
 pub mod extents;

@@ -1,7 +1,7 @@
 //! From series to rows: holds what belongs together, merges it, settles whose it is, and passes it on.
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
-use crate::domain::ident::{ProcessKey, Subject};
+use crate::domain::ident::{ProcessKey, Subject, TenantId};
 use crate::domain::metric::{Dialect, Metric};
 use crate::domain::outline::Process;
 use crate::domain::sink::Fact;
@@ -180,7 +180,8 @@ impl Gatherer {
         let process = ProcessKey { pid, started: None };
         if self.told.insert(Subject::Process { gpu: gpu.clone(), process }) {
             let name = labels.get("process_name").and_then(program_name);
-            run.fact(Fact::Process(Process { gpu, process, name, tenant: None }))?;
+            let tenant = labels.get("process_tenant").map(TenantId::new);
+            run.fact(Fact::Process(Process { gpu, process, name, tenant }))?;
         }
         Ok(())
     }
