@@ -214,7 +214,8 @@ impl Gatherer {
             let details = Details { model, driver: text("DCGM_FI_DRIVER_VERSION"), is_mig };
             self.describe(card, &details, run)?;
         }
-        if matches!(owner, Owner::Process { .. }) {
+        // Ours are named by a family of their own, which may come later.
+        if matches!(owner, Owner::Process { .. }) && dialect != Dialect::Cotenant {
             self.process(labels, run)?;
         }
         let mut samples: Samples = Vec::with_capacity(series.samples.len());
