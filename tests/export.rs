@@ -332,8 +332,11 @@ fn hostile_names_stay_names_in_every_form() {
 /// A recording of made-up readings: for each subject, which metrics stand at which microsecond.
 #[derive(Debug, Clone)]
 struct Made {
-    rows: Vec<(usize, i64, Vec<(Metric, f64)>)>,
+    rows: Vec<MadeRow>,
 }
+
+/// Number of the subject, microseconds after the start, and readings.
+type MadeRow = (usize, i64, Vec<(Metric, f64)>);
 
 fn made_subjects() -> Vec<Subject> {
     let gpu = GpuId::from_index(0);
