@@ -51,7 +51,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("cotenant_scenario", &["cli::demo", "cli::scenario"]),
     ("csv", &["report::render::csv", "cli::export"]),
     ("epaint_default_fonts", &["report::plot"]),
-    ("flate2", &["import::text::decompress"]),
+    ("flate2", &["import::text::decompress", "cli::export"]),
     ("httparse", &["cli::serve_http"]),
     ("indicatif", &["cli::progress"]),
     ("jiff", &["import", "sampler::services", "report", "cli"]),

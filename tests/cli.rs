@@ -168,9 +168,9 @@ fn an_export_holds_every_reading_and_leaves_gaps_empty() {
     let text = bench.run(&["export", "smi.csv", "--to", "csv"]).stdout();
     assert_eq!(
         text,
-        "time,gpu,gpu_instance,compute_instance,pid,tenant,gpu_utilization_pct,power_mw\n\
-         2026-01-31T12:00:00.000000Z,gpu0,,,,,5,\n\
-         2026-01-31T12:00:01.000000Z,gpu0,,,,,,70500\n"
+        "time,gpu,gpu_instance,compute_instance,pid,program,tenant,gpu_utilization_pct,power_mw\n\
+         2026-01-31T12:00:00.000000Z,gpu0,,,,,,5,\n\
+         2026-01-31T12:00:01.000000Z,gpu0,,,,,,,70500\n"
     );
 }
 

@@ -30,9 +30,8 @@ pub(crate) fn burst_shape(
     segments: &[Range<usize>],
     all: &[f64],
 ) -> Option<BurstShape> {
-    let limits = thresholds(all)?;
+    let (limits, runs) = runs(activity, segments, all)?;
     let slices: Vec<&[f64]> = segments.iter().map(|it| &activity.values[it.clone()]).collect();
-    let runs = burst_runs(&slices, &limits, activity.window_s / activity.stride_s);
     if runs.bursts.is_empty() {
         return None;
     }
@@ -49,6 +48,18 @@ pub(crate) fn burst_shape(
         allan_factor: if has_rhythm { in_seconds(&factors, activity.stride_s) } else { Vec::new() },
         allan_slope: slope,
     })
+}
+
+/// The segments cut into bursts and gaps, and the levels that cut them; `None` when the trace is flat.
+pub(crate) fn runs(
+    activity: &Activity<'_>,
+    segments: &[Range<usize>],
+    all: &[f64],
+) -> Option<(Thresholds, BurstRuns)> {
+    let limits = thresholds(all)?;
+    let slices: Vec<&[f64]> = segments.iter().map(|it| &activity.values[it.clone()]).collect();
+    let runs = burst_runs(&slices, &limits, activity.window_s / activity.stride_s);
+    Some((limits, runs))
 }
 
 fn bursts(

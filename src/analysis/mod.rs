@@ -10,6 +10,7 @@ pub mod compare;
 mod counted;
 pub mod diagnosis;
 pub mod diagnosis_findings;
+pub mod events;
 pub mod evidence;
 pub mod experiment;
 pub mod extents;

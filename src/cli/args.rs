@@ -5,6 +5,7 @@ use crate::cli::compare_args::CompareArgs;
 use crate::cli::completions::CompletionsArgs;
 use crate::cli::diagnose_args::DiagnoseArgs;
 use crate::cli::explain::ExplainArgs;
+use crate::cli::export_args::ExportArgs;
 use crate::cli::figure_args::FigureArgs;
 use crate::cli::man::ManArgs;
 use crate::cli::moment::{Moment, timestamp};
@@ -81,7 +82,7 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// One HTML file, and pictures, of a recording or a foreign log
     Report(ReportArgs),
-    /// A recording in another form
+    /// A recording in another form: a timeline for Perfetto, OpenMetrics, or CSV
     Export(ExportArgs),
     /// What a term, a metric or any other word of a result means
     Explain(ExplainArgs),
@@ -245,21 +246,6 @@ pub(crate) struct DemoArgs {
     pub(crate) recording_only: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
-    /// Recording, or foreign logs that belong together; - is standard input
-    #[arg(required = true, value_name = "INPUT")]
-    pub(crate) inputs: Vec<PathBuf>,
-    /// Form to write
-    #[arg(long, value_name = "FORM", value_enum)]
-    pub(crate) to: ExportForm,
-    /// File to write [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) foreign: ForeignArgs,
-}
-
 /// Form of a result on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
@@ -278,13 +264,6 @@ pub(crate) enum CsvTable {
     Shapes,
     /// One line for each pair of tenants, metric and part of the time
     Influences,
-}
-
-/// Form of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportForm {
-    /// One line for each subject and stamp, one column for each metric
-    Csv,
 }
 
 /// A word from which a run counts as failed.

@@ -1,121 +1,142 @@
 //! `cotenant export`: a recording in another form.
 
-use crate::cli::args::{ExportArgs, ExportForm};
+mod csv;
+mod openmetrics;
+mod trace;
+
 use crate::cli::error::CliError;
+use crate::cli::export_args::{ExportArgs, ExportForm};
 use crate::cli::input::open;
+use crate::cli::moment::Moment;
 use crate::cli::overwrite::Protected;
-use crate::domain::ident::Subject;
-use crate::domain::metric::Metric;
-use crate::domain::recording::Trace;
-use crate::domain::time::Timestamp;
-use crate::report::render::csv::guarded;
-use crate::storage::{Selection, StoredRecording};
-use std::collections::BTreeMap;
-use std::io::Write;
+use crate::domain::outline::Outline;
+use crate::domain::time::{TimeSpan, Timestamp};
+use crate::storage::error::StorageError;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
-const SUBJECT_COLUMNS: [&str; 6] =
-    ["time", "gpu", "gpu_instance", "compute_instance", "pid", "tenant"];
-
-pub(crate) fn run(arguments: &ExportArgs) -> Result<u8, CliError> {
-    let protected = Protected::inputs(&arguments.inputs, &arguments.foreign);
+pub(crate) fn run(arguments: &ExportArgs, command: &str) -> Result<u8, CliError> {
+    check(arguments)?;
+    let mut protected = Protected::inputs(&arguments.inputs, &arguments.foreign);
+    protected.add(arguments.policy.as_deref());
     arguments.output.iter().try_for_each(|it| protected.check_file(it))?;
     let input = open(&arguments.inputs, &arguments.foreign)?;
-    let ExportForm::Csv = arguments.to;
-    let outcome = match &arguments.output {
-        Some(path) => {
-            let file =
-                std::fs::File::create(path).map_err(|it| CliError::file(path, "creating", &it))?;
-            csv(&input.recording, std::io::BufWriter::new(file))
-        }
-        None => csv(&input.recording, std::io::stdout().lock()),
-    };
-    outcome.map(|()| 0)
+    let recording = &input.recording;
+    let asked = asked(arguments, recording.outline())?;
+    with_output(arguments.output.as_deref(), |out| match arguments.to {
+        ExportForm::Trace => trace::write(arguments, recording, (asked, command), out),
+        ExportForm::Openmetrics => openmetrics::write(recording, asked, out),
+        ExportForm::Csv => csv::write(recording, asked, out),
+    })
+    .map(|()| 0)
 }
 
-/// One line for each subject and stamp, one subject after the other; memory holds one subject.
-fn csv(recording: &StoredRecording, out: impl Write) -> Result<(), CliError> {
-    let outline = recording.outline();
-    let metrics = metrics_of(recording)?;
-    let mut writer = csv::Writer::from_writer(out);
-    let header = SUBJECT_COLUMNS.iter().copied().chain(metrics.iter().map(|it| it.key()));
-    if let Some(error) = failure(writer.write_record(header)) {
-        return Err(error);
+/// Refuses options that only a timeline can heed.
+fn check(arguments: &ExportArgs) -> Result<(), CliError> {
+    if arguments.to == ExportForm::Trace {
+        return Ok(());
     }
-    for subject in &outline.subjects {
-        let selection = Selection { subjects: Some(vec![subject.clone()]), ..Selection::default() };
-        let part = recording.load(&selection)?;
-        let Some(trace) = part.traces.get(subject) else { continue };
-        for (at, values) in lines(trace, &metrics) {
-            let cells = subject_cells(at, subject).into_iter().chain(values);
-            match writer.write_record(cells) {
-                Ok(()) => {}
-                Err(error) if is_closed(&error) => return Ok(()),
-                Err(error) => return Err(CliError::failed("cannot write the export", &error)),
+    let it = &arguments.neighbours;
+    let given = [
+        ("--policy", arguments.policy.is_some()),
+        ("--clock-offset", !it.clock_offset.is_empty()),
+        ("--assume-one-gpu", it.assume_one_gpu),
+        ("--most-samples", !arguments.most_samples.is_usual()),
+    ];
+    match given.iter().find(|it| it.1) {
+        None => Ok(()),
+        Some((option, _)) => Err(CliError::usage(
+            format!("{option} means nothing to --to {}", arguments.to.word()),
+            "leave it out; every sample is written as it is, and --from, --until and --last choose the time",
+        )),
+    }
+}
+
+/// Why an export ended early.
+enum Stop {
+    Failed(CliError),
+    Io(io::Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<CliError> for Stop {
+    fn from(error: CliError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<StorageError> for Stop {
+    fn from(error: StorageError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Opens the output, packed where its name says so; a reader that went away is no error.
+fn with_output(
+    path: Option<&Path>,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
+) -> Result<(), CliError> {
+    let outcome = match path {
+        None => write(&mut BufWriter::new(io::stdout().lock())),
+        Some(path) => {
+            let file = File::create(path).map_err(|it| CliError::file(path, "creating", &it))?;
+            let mut file = BufWriter::new(file);
+            match path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gz")) {
+                false => write(&mut file).and_then(|()| Ok(file.flush()?)),
+                true => {
+                    let mut packed = GzEncoder::new(file, Compression::default());
+                    write(&mut packed).and_then(|()| Ok(packed.finish()?.flush()?))
+                }
             }
         }
+    };
+    match outcome {
+        Ok(()) => Ok(()),
+        Err(Stop::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(Stop::Io(error)) => Err(CliError::failed("cannot write the export", &error)),
+        Err(Stop::Failed(error)) => Err(error),
     }
-    match writer.flush() {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(CliError::failed("cannot write the export", &error))
+}
+
+/// The part of the time that was asked for; `None` for all of it.
+///
+/// Errors: there are no samples, or none in that part.
+fn asked(arguments: &ExportArgs, outline: &Outline) -> Result<Option<TimeSpan>, CliError> {
+    let Some(whole) = outline.span else {
+        let remedy = "record again, or import another file";
+        return Err(CliError::not_enough_data("the recording holds no samples", remedy));
+    };
+    let moment = |it: Moment| it.within(whole, arguments.foreign.timezone.as_ref());
+    let from = match arguments.last {
+        None => arguments.from.map(moment),
+        Some(last) => {
+            let micros = i64::try_from(last.as_micros()).unwrap_or(i64::MAX);
+            Some(whole.until().plus_micros(-micros).max(whole.from()))
         }
-        _ => Ok(()),
+    };
+    let until = arguments.until.map(moment);
+    if from.is_none() && until.is_none() {
+        return Ok(None);
     }
-}
-
-fn failure(outcome: Result<(), csv::Error>) -> Option<CliError> {
-    let error = outcome.err().filter(|it| !is_closed(it))?;
-    Some(CliError::failed("cannot write the export", &error))
-}
-
-/// Whether the reader of our output went away, which is no error.
-fn is_closed(error: &csv::Error) -> bool {
-    matches!(error.kind(), csv::ErrorKind::Io(it) if it.kind() == std::io::ErrorKind::BrokenPipe)
-}
-
-/// Every metric that the recording holds, in the order of the table.
-fn metrics_of(recording: &StoredRecording) -> Result<Vec<Metric>, CliError> {
-    Ok(Metric::all().filter(|it| recording.metrics().contains(it)).collect())
-}
-
-fn lines(trace: &Trace, metrics: &[Metric]) -> impl Iterator<Item = (Timestamp, Vec<String>)> {
-    let mut rows: BTreeMap<Timestamp, Vec<String>> = BTreeMap::new();
-    for (position, metric) in metrics.iter().enumerate() {
-        let Some(series) = trace.get(*metric) else { continue };
-        for (at, value) in series.times().iter().zip(series.values()) {
-            let row = rows.entry(*at).or_insert_with(|| vec![String::new(); metrics.len()]);
-            row[position] = number(*metric, *value);
-        }
-    }
-    rows.into_iter()
-}
-
-/// As many digits as were stored: a 32-bit float is printed as one.
-fn number(metric: Metric, value: f64) -> String {
-    match metric.spec().precision {
-        crate::domain::metric::Precision::Single => (value as f32).to_string(),
-        crate::domain::metric::Precision::Whole => (value as i64).to_string(),
-    }
-}
-
-fn subject_cells(at: Timestamp, subject: &Subject) -> Vec<String> {
-    let mut cells = vec![String::new(); SUBJECT_COLUMNS.len()];
-    cells[0] = stamp(at);
-    cells[1] = subject.gpu().map(|it| guarded(it.as_str())).unwrap_or_default();
-    match subject {
-        Subject::Device { .. } => {}
-        Subject::MigInstance { instance } => {
-            cells[2] = instance.gpu_instance.to_string();
-            cells[3] = instance.compute_instance.map(|it| it.to_string()).unwrap_or_default();
-        }
-        Subject::Process { process, .. } => cells[4] = process.pid.to_string(),
-        Subject::Tenant { tenant, .. } => cells[5] = guarded(tenant.as_str()),
-    }
-    cells
-}
-
-fn stamp(at: Timestamp) -> String {
-    match jiff::Timestamp::from_microsecond(at.as_micros()) {
-        Ok(instant) => format!("{instant:.6}"),
-        Err(_) => at.as_micros().to_string(),
-    }
+    let (from, until) = (from.unwrap_or(whole.from()), until.unwrap_or(whole.until()));
+    TimeSpan::new(from, until).and_then(|it| it.overlap(whole)).map(Some).ok_or_else(|| {
+        let offset = |it: Timestamp| it.seconds_since(whole.from());
+        CliError::usage(
+            format!(
+                "no samples from {:.1} s to {:.1} s after the first one, in a recording of {:.1} s",
+                offset(from),
+                offset(until),
+                whole.seconds()
+            ),
+            "name a part inside the recording; offsets count from its first sample",
+        )
+    })
 }

@@ -19,6 +19,7 @@ mod error;
 mod experiment_file;
 mod explain;
 mod export;
+mod export_args;
 mod figure_args;
 mod figures;
 mod import;
@@ -127,7 +128,7 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Audit(it) => audit::run(&it, &command),
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),
-        Command::Export(it) => export::run(&it),
+        Command::Export(it) => export::run(&it, &command),
         Command::Record(it) => record::run(&it),
         Command::Serve(it) => serve::run(&it),
         Command::Doctor(it) => doctor::run(&it),

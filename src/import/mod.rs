@@ -1,13 +1,14 @@
 //! Foreign text becomes a recording: one module per format, streaming, recognised by content.
 //!
 //! Formats: `smi`, `dcgmi_dmon`, `all_smi`, `gpustat`, `nvitop`, `wandb`, `kernel_log`, `mps_log`,
-//! `prometheus_text`, `prometheus_json`, and `mapping` for any table. What they share: `text` (lines, cells, stamps), `json`, `run` (one
+//! `prometheus_text`, `prometheus_json`, `cotenant_csv`, and `mapping` for any table. What they share: `text` (lines, cells, stamps), `json`, `run` (one
 //! import under way, and what it could not read) and `gpu_names`. Before and around them: `identify` and `refusal` say
 //! what a file is, `join` makes one recording of several files.
 //!
 //! Floor 2. Reads the reader that it is given and writes to a [`Sink`]; opens no file.
 
 pub mod all_smi;
+pub mod cotenant_csv;
 pub mod dcgmi_dmon;
 pub mod error;
 pub mod gpu_names;
@@ -83,6 +84,7 @@ pub trait Importer: Sync {
 
 /// Every format that is recognised by content; `--format`, `--help` and the golden tests walk this list.
 pub const IMPORTERS: &[&dyn Importer] = &[
+    &cotenant_csv::CotenantCsv,
     &smi::query::SmiQuery,
     &smi::apps::SmiComputeApps,
     &smi::dmon::Dmon,

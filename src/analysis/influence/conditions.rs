@@ -10,11 +10,11 @@ use crate::stats::moments::Moments;
 use crate::stats::quantile::quantile;
 
 /// Clock held back by the software power cap.
-const POWER_CAP_BITS: u64 = 0x4;
+pub(crate) const POWER_CAP_BITS: u64 = 0x4;
 /// Clock held back by heat, in software or hardware.
-const HEAT_BITS: u64 = 0x20 | 0x40;
+pub(crate) const HEAT_BITS: u64 = 0x20 | 0x40;
 /// Clock held back by the hardware: slowdown signal or power brake.
-const HARDWARE_BITS: u64 = 0x8 | 0x80;
+pub(crate) const HARDWARE_BITS: u64 = 0x8 | 0x80;
 /// Share of the limit from which power counts as at its limit where reasons were not recorded.
 const AT_LIMIT: f64 = 0.97;
 /// Spread of a condition below which it did not change.

@@ -4,7 +4,7 @@
 //! activity onto one grid; `trial` asks both witnesses; [`ladder`] turns their numbers into a verdict.
 
 pub(crate) mod cast;
-mod conditions;
+pub(crate) mod conditions;
 mod contention;
 pub mod findings;
 pub(crate) mod grid;

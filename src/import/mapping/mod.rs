@@ -4,7 +4,7 @@
 //! column for each metric) or long (one row for each reading). A row may be about a GPU, a MIG
 //! instance, a process or a tenant, or about several of them at once.
 
-mod cells;
+pub(crate) mod cells;
 mod decimal;
 pub mod error;
 mod importer;

@@ -1,7 +1,7 @@
 //! From series to rows: holds what belongs together, merges it, settles whose it is, and passes it on.
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
-use crate::domain::ident::{ProcessKey, Subject};
+use crate::domain::ident::{ProcessKey, Subject, TenantId};
 use crate::domain::metric::{Dialect, Metric};
 use crate::domain::outline::Process;
 use crate::domain::sink::Fact;
@@ -180,7 +180,8 @@ impl Gatherer {
         let process = ProcessKey { pid, started: None };
         if self.told.insert(Subject::Process { gpu: gpu.clone(), process }) {
             let name = labels.get("process_name").and_then(program_name);
-            run.fact(Fact::Process(Process { gpu, process, name, tenant: None }))?;
+            let tenant = labels.get("process_tenant").map(TenantId::new);
+            run.fact(Fact::Process(Process { gpu, process, name, tenant }))?;
         }
         Ok(())
     }
@@ -213,7 +214,8 @@ impl Gatherer {
             let details = Details { model, driver: text("DCGM_FI_DRIVER_VERSION"), is_mig };
             self.describe(card, &details, run)?;
         }
-        if matches!(owner, Owner::Process { .. }) {
+        // Ours are named by a family of their own, which may come later.
+        if matches!(owner, Owner::Process { .. }) && dialect != Dialect::Cotenant {
             self.process(labels, run)?;
         }
         let mut samples: Samples = Vec::with_capacity(series.samples.len());

@@ -96,6 +96,7 @@ pub(crate) fn meaning(name: &str) -> Meaning {
     if name.starts_with(PREFIX) {
         return match quantity(Dialect::Cotenant, name) {
             _ if name == "cotenant_gpu_info" => Meaning::CardInfo,
+            _ if name == "cotenant_process_info" => Meaning::ProcessInfo,
             Meaning::Unknown if is_part(name) => Meaning::Shape,
             Meaning::Unknown => Meaning::Aside,
             found => found,
@@ -138,7 +139,12 @@ pub(crate) fn owner(dialect: Dialect, labels: &Labels<'_>) -> Result<Owner, &'st
     if dialect == Dialect::Cotenant
         && let Some(tenant) = labels.any(&["exported_tenant", TENANT])
     {
-        return Ok(Owner::Share { card, tenant: TenantId::new(tenant) });
+        let tenant = TenantId::new(tenant);
+        // A service whose GPU was never known.
+        return Ok(match card.is_nameless() {
+            true => Owner::Service(tenant),
+            false => Owner::Share { card, tenant },
+        });
     }
     if let Some(text) = labels.get("pid") {
         let pid = text.parse().map_err(|_| "a whole number as label `pid`")?;

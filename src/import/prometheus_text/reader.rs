@@ -295,6 +295,9 @@ impl Reader {
         for ((at, subject), mut readings) in settled.rows {
             // Old and new names of one field may stand side by side.
             readings.dedup_by_key(|it| it.0);
+            if readings.iter().any(|it| it.0 == Metric::FramebufferUsed) {
+                self.unseen.without_memory.remove(&subject);
+            }
             run.row(at, &subject, &readings)?;
         }
         Ok(())

@@ -12,6 +12,7 @@ use crate::analysis::findings::{BurstProfile, Findings, ScopeFindings, SubjectFi
 use crate::domain::metric::Metric;
 use crate::recommender::suitability::Suitability;
 use crate::report::render::json::influences::{InfluenceRow, part, rows};
+use crate::report::wording::is_invisible;
 
 const HEADER: [&str; 22] = [
     "gpu",
@@ -168,20 +169,41 @@ fn key(value: &impl serde::Serialize) -> String {
 }
 
 /// Text that a spreadsheet will not run: names on a shared host are an attacker's to choose.
+///
+/// An apostrophe goes before what begins like a formula, however many apostrophes that has already,
+/// so that one can be taken off again.
 pub fn guarded(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let begins_like = text.trim_start_matches('\'');
+    let is_formula = begins_like.starts_with(['=', '+', '-', '@', '\t', '\r']);
     // A terminal that shows the file must not obey the name in it.
-    let text = text.replace(|it: char| it.is_control() && it != '\n', "\u{fffd}");
+    let is_unsafe = |it: char| it != '\n' && is_invisible(it);
+    let text = text.replace(is_unsafe, "\u{fffd}");
     if is_formula { format!("'{text}") } else { text }
+}
+
+/// The same for a name that stands in one line of its own.
+pub fn guarded_name(text: &str) -> String {
+    guarded(&text.replace(['\n', '\u{85}', '\u{2028}', '\u{2029}'], "\u{fffd}"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::guarded;
+    use super::{guarded, guarded_name};
 
     #[test]
     fn a_name_that_a_spreadsheet_would_run_is_made_harmless() {
         assert_eq!(guarded("=HYPERLINK(\"http://x\")"), "'=HYPERLINK(\"http://x\")");
         assert_eq!(guarded("server"), "server");
+        for name in ["=1", "+1", "-1", "@a", "\t=1", "\r=1"] {
+            assert!(guarded(name).starts_with('\''), "{name:?}");
+        }
+        assert_eq!(guarded("'=1"), "''=1", "what was an apostrophe stays one");
+        assert_eq!(guarded("'70s"), "'70s");
+    }
+
+    #[test]
+    fn a_name_cannot_steer_a_terminal_or_turn_a_line_around() {
+        assert_eq!(guarded("a\u{1b}[2J\u{202e}b"), "a\u{fffd}[2J\u{fffd}b");
+        assert_eq!(guarded_name("a\nb\u{2028}c"), "a\u{fffd}b\u{fffd}c");
     }
 }

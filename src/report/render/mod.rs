@@ -3,7 +3,9 @@
 pub mod csv;
 pub mod html;
 pub mod json;
+pub mod openmetrics;
 pub mod text;
+pub mod trace;
 
 use crate::recommender::suitability::SharingWord;
 use crate::report::block::{Cell, Mark, Table};
