@@ -7,6 +7,7 @@ mod bursts;
 mod co_activation;
 pub mod co_peaks;
 mod counted;
+mod counted_memory;
 pub mod diagnosis;
 pub mod diagnosis_findings;
 pub mod evidence;

@@ -43,8 +43,12 @@ pub(crate) fn subject_findings(
         .into_iter()
         .map(|(scope, spans)| {
             let counted = outline.shapes.iter().filter(|it| it.subject == *subject);
-            let seen = (activity.as_ref(), Counted::of(counted, &spans));
-            scope_findings(subject, trace, seen, scope, &spans)
+            let counted = Counted::of(counted, &spans);
+            let memory = counted.as_ref().and_then(|it| memory_of(it, subject, part, &spans));
+            let seen = (activity.as_ref(), counted);
+            let mut found = scope_findings(subject, trace, seen, scope, &spans);
+            found.levels.extend(memory.map(|it| (Metric::FramebufferUsed, it)));
+            found
         })
         .filter(|it| !it.levels.is_empty())
         .collect();
@@ -54,6 +58,19 @@ pub(crate) fn subject_findings(
     let drawn =
         outline.span.and_then(|it| it.overlap(question.span.unwrap_or(it))).unwrap_or(whole);
     SubjectFindings { subject: subject.clone(), label, scopes, timelines: timelines(trace, drawn) }
+}
+
+/// Memory in use as an exporter counted it; `None` where it did not, or where nothing says how much there is.
+fn memory_of(
+    counted: &Counted<'_>,
+    subject: &Subject,
+    part: &Recording,
+    spans: &[TimeSpan],
+) -> Option<Level> {
+    let of = |subject: &Subject, metric| levels(part.traces.get(subject)?, spans).remove(&metric);
+    let own = of(subject, Metric::FramebufferTotal);
+    let total = own.or_else(|| of(&Subject::device(subject.gpu()?), Metric::FramebufferTotal))?;
+    counted.memory(of(subject, Metric::FramebufferUsed)?, total.max)
 }
 
 /// The parts of the time that are looked at, each with its stretches.

@@ -9,6 +9,7 @@ use crate::cli::whatif_forms;
 use crate::cli::whatif_learn::{learned, observed};
 use crate::cli::whatif_tenants::{Found, Gathered, gather};
 use crate::cli::whatif_ways::{Board, board, options, scenes};
+use crate::colocation::demand::Assumption;
 use crate::colocation::objective::Keeping;
 use crate::report::whatif::{Party, WhatIf};
 use std::path::{Path, PathBuf};
@@ -70,6 +71,15 @@ fn check_phases(found: &[Found]) -> Result<(), CliError> {
     };
     let mut spans = Vec::new();
     for it in found {
+        if it.party.demand.assumptions.contains(&Assumption::OrderDrawn) {
+            let name = &it.party.name;
+            return Err(CliError::usage(
+                format!(
+                    "what `{name}` did was counted by an exporter: when it was busy between two scrapes was not kept, so it has no phase"
+                ),
+                "leave --as-recorded out, or record with `cotenant record`",
+            ));
+        }
         match it.span {
             Some(span) => spans.push((span, &it.party.name)),
             None => {
