@@ -151,6 +151,40 @@ fn hostile_names_stay_names() {
 }
 
 #[test]
+fn processes_that_belong_to_nobody_are_kept_apart_within_the_places_there_are() {
+    use cotenant::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+    use cotenant::domain::metric::Metric;
+    use cotenant::domain::outline::Process;
+    use cotenant::domain::sink::{Fact, Sink};
+    use cotenant::domain::source::SourceId;
+    use cotenant::domain::time::Timestamp;
+    use cotenant::exporter::{Exposition, Format, Limits};
+    let gpu = GpuId::new("GPU-5f1c");
+    let page = |places: usize| {
+        let mut exposition = Exposition::new(Limits { tenants: places, pairs: 4 });
+        for (pid, name) in [(1, None), (2, None), (3, Some("python3".to_owned()))] {
+            let process = ProcessKey { pid, started: None };
+            let tenant = Some(TenantId::new(TenantId::UNATTRIBUTED));
+            let described = Process { gpu: gpu.clone(), process, name, tenant };
+            exposition.fact(Fact::Process(described)).unwrap();
+        }
+        for (second, pid) in (0..60).flat_map(|second| [(second, 1), (second, 2), (second, 3)]) {
+            let subject =
+                Subject::Process { gpu: gpu.clone(), process: ProcessKey { pid, started: None } };
+            let at = Timestamp::from_micros(second * 1_000_000);
+            exposition.row(at, &subject, SourceId(0), &[(Metric::GpuUtilization, 10.0)]).unwrap();
+        }
+        exposition.render(Format::OpenMetrics)
+    };
+    let named = |page: &str, name: &str| page.contains(&format!("tenant=\"{name}\""));
+    let roomy = page(16);
+    assert!(["pid 1", "pid 2", "python3"].iter().all(|it| named(&roomy, it)), "{roomy}");
+    assert!(!named(&roomy, "unattributed"));
+    let narrow = page(1);
+    assert!(named(&narrow, "pid 1") && named(&narrow, "other") && !named(&narrow, "pid 2"));
+}
+
+#[test]
 fn answers_of_prometheus_bring_back_the_same_shapes_as_the_scrapes_themselves() {
     use cotenant::domain::collector::Collector;
     use cotenant::domain::source::SourceId;

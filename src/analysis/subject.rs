@@ -5,7 +5,7 @@ use crate::analysis::activity::Activity;
 use crate::analysis::counted::Counted;
 use crate::analysis::evidence::{Confidence, Evidence};
 use crate::analysis::findings::{
-    BurstProfile, Scope, ScopeFindings, SubjectFindings, UtilisationTrap,
+    BurstProfile, Level, Scope, ScopeFindings, SubjectFindings, UtilisationTrap,
 };
 use crate::analysis::idle::{Filled, filled};
 use crate::analysis::levels::levels;
@@ -13,6 +13,7 @@ use crate::analysis::profile::profile;
 use crate::analysis::timeline::timelines;
 use crate::analysis::trap::utilisation_trap;
 use crate::domain::ident::Subject;
+use crate::domain::metric::Metric;
 use crate::domain::outline::{Outline, Phase};
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::time::TimeSpan;
