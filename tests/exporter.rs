@@ -150,6 +150,56 @@ fn hostile_names_stay_names() {
     assert!((profiles["other"].mean_ratio - 0.95).abs() < 0.01, "38 tenants of 2.5 %");
 }
 
+/// Three scrapes of one GPU with one tenant: also a sample of the folder of imports.
+#[test]
+fn the_golden_page_of_the_exporter_is_what_it_writes() {
+    let text = three_ways(&cotenant_scenario::shipped("bursty-30-300ms").unwrap()).text;
+    let pages: String = text.split_inclusive("# EOF\n").take(3).collect();
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/imports/prometheus-text/cotenant_serve.prom"
+    );
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, &pages).unwrap();
+    }
+    let golden = std::fs::read_to_string(path).unwrap();
+    assert!(golden == pages, "BLESS=1 cargo test --test exporter --test imports writes it anew");
+}
+
+#[test]
+fn processes_that_belong_to_nobody_are_kept_apart_within_the_places_there_are() {
+    use cotenant::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+    use cotenant::domain::metric::Metric;
+    use cotenant::domain::outline::Process;
+    use cotenant::domain::sink::{Fact, Sink};
+    use cotenant::domain::source::SourceId;
+    use cotenant::domain::time::Timestamp;
+    use cotenant::exporter::{Exposition, Format, Limits};
+    let gpu = GpuId::new("GPU-5f1c");
+    let page = |places: usize| {
+        let mut exposition = Exposition::new(Limits { tenants: places, pairs: 4 });
+        for (pid, name) in [(1, None), (2, None), (3, Some("python3".to_owned()))] {
+            let process = ProcessKey { pid, started: None };
+            let tenant = Some(TenantId::new(TenantId::UNATTRIBUTED));
+            let described = Process { gpu: gpu.clone(), process, name, tenant };
+            exposition.fact(Fact::Process(described)).unwrap();
+        }
+        for (second, pid) in (0..60).flat_map(|second| [(second, 1), (second, 2), (second, 3)]) {
+            let subject =
+                Subject::Process { gpu: gpu.clone(), process: ProcessKey { pid, started: None } };
+            let at = Timestamp::from_micros(second * 1_000_000);
+            exposition.row(at, &subject, SourceId(0), &[(Metric::GpuUtilization, 10.0)]).unwrap();
+        }
+        exposition.render(Format::OpenMetrics)
+    };
+    let named = |page: &str, name: &str| page.contains(&format!("tenant=\"{name}\""));
+    let roomy = page(16);
+    assert!(["pid 1", "pid 2", "python3"].iter().all(|it| named(&roomy, it)), "{roomy}");
+    assert!(!named(&roomy, "unattributed"));
+    let narrow = page(1);
+    assert!(named(&narrow, "pid 1") && named(&narrow, "other") && !named(&narrow, "pid 2"));
+}
+
 #[test]
 fn answers_of_prometheus_bring_back_the_same_shapes_as_the_scrapes_themselves() {
     use cotenant::domain::collector::Collector;

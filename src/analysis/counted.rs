@@ -5,6 +5,7 @@
 //! would; in which order things came between two scrapes is lost. So there is no period, no Allan
 //! factor and no rhythm of gaps here, and scales between sampling and scrape are left out.
 
+use crate::analysis::counted_memory::level_of_counts;
 use crate::analysis::extents::{BurstExtent, HEIGHT_CLASSES};
 use crate::analysis::findings::{
     BurstProfile, Bursts, Duty, LengthBin, Lengths, Level, ScaleValue,
@@ -20,7 +21,7 @@ use crate::domain::time::TimeSpan;
 use crate::domain::units::Seconds;
 use crate::stats::bursts::{Thresholds, thresholds_of};
 use crate::stats::moments::Moments;
-use crate::stats::telegraph::{blur_index, invert_moments, plateau_of};
+use crate::stats::telegraph::{blur_index, invert_plateau};
 
 /// Share of stretches with a rhythm from which no length of bursts is inferred.
 const MOST_REGULAR: f64 = 0.5;
@@ -102,6 +103,11 @@ impl<'a> Counted<'a> {
             max: at(1.0)?,
             saturated_ratio: self.sums.share_from(DUTY_CLASSES[2]),
         })
+    }
+
+    /// Memory as the counts have it, around what gauges showed of it; `None` when it was not counted.
+    pub(crate) fn memory(&self, seen: Level, total_bytes: f64) -> Option<Level> {
+        level_of_counts(&self.sums, seen, total_bytes)
     }
 
     /// The burst profile.
@@ -210,10 +216,9 @@ impl<'a> Counted<'a> {
             return None;
         }
         let at = |q: f64| self.height(q);
-        let height = plateau_of([at(0.1)?, at(0.9)?, at(0.95)?, at(0.99)?]).unwrap_or(1.0);
-        let (mean, variance) =
-            (self.sums.mean()? / height, self.sums.variance()? / (height * height));
-        let found = invert_moments(mean, variance, self.window_s, self.quantum() / height);
+        let percentiles = [at(0.1)?, at(0.9)?, at(0.95)?, at(0.99)?];
+        let (mean, variance) = (self.sums.mean()?, self.sums.variance()?);
+        let found = invert_plateau(mean, variance, percentiles, (self.window_s, self.quantum()));
         found.map(|it| it.on)
     }
 

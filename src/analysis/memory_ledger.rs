@@ -1,5 +1,6 @@
 //! Who held how much device memory at every instant: one grid for a device and all that lives on it.
 
+use crate::analysis::counted_memory::raise_to_counts;
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::Outline;
@@ -118,6 +119,7 @@ impl Ledger {
             space,
         };
         ledger.tell_absence();
+        raise_to_counts(&mut ledger, part);
         ledger.keep_the_largest();
         Some(ledger)
     }

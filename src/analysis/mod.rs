@@ -8,6 +8,7 @@ mod co_activation;
 pub mod co_peaks;
 pub mod compare;
 mod counted;
+mod counted_memory;
 pub mod diagnosis;
 pub mod diagnosis_findings;
 pub mod events;

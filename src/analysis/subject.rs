@@ -5,7 +5,7 @@ use crate::analysis::activity::Activity;
 use crate::analysis::counted::Counted;
 use crate::analysis::evidence::{Confidence, Evidence};
 use crate::analysis::findings::{
-    BurstProfile, Scope, ScopeFindings, SubjectFindings, UtilisationTrap,
+    BurstProfile, Level, Scope, ScopeFindings, SubjectFindings, UtilisationTrap,
 };
 use crate::analysis::idle::{Filled, filled};
 use crate::analysis::levels::levels;
@@ -13,6 +13,7 @@ use crate::analysis::profile::profile;
 use crate::analysis::timeline::timelines;
 use crate::analysis::trap::utilisation_trap;
 use crate::domain::ident::Subject;
+use crate::domain::metric::Metric;
 use crate::domain::outline::{Outline, Phase};
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::time::TimeSpan;
@@ -43,8 +44,12 @@ pub(crate) fn subject_findings(
         .into_iter()
         .map(|(scope, spans)| {
             let counted = outline.shapes.iter().filter(|it| it.subject == *subject);
-            let seen = (activity.as_ref(), Counted::of(counted, &spans));
-            scope_findings(subject, trace, seen, scope, &spans)
+            let counted = Counted::of(counted, &spans);
+            let memory = counted.as_ref().and_then(|it| memory_of(it, subject, part, &spans));
+            let seen = (activity.as_ref(), counted);
+            let mut found = scope_findings(subject, trace, seen, scope, &spans);
+            found.levels.extend(memory.map(|it| (Metric::FramebufferUsed, it)));
+            found
         })
         .filter(|it| !it.levels.is_empty())
         .collect();
@@ -54,6 +59,19 @@ pub(crate) fn subject_findings(
     let drawn =
         outline.span.and_then(|it| it.overlap(question.span.unwrap_or(it))).unwrap_or(whole);
     SubjectFindings { subject: subject.clone(), label, scopes, timelines: timelines(trace, drawn) }
+}
+
+/// Memory in use as an exporter counted it; `None` where it did not, or where nothing says how much there is.
+fn memory_of(
+    counted: &Counted<'_>,
+    subject: &Subject,
+    part: &Recording,
+    spans: &[TimeSpan],
+) -> Option<Level> {
+    let of = |subject: &Subject, metric| levels(part.traces.get(subject)?, spans).remove(&metric);
+    let own = of(subject, Metric::FramebufferTotal);
+    let total = own.or_else(|| of(&Subject::device(subject.gpu()?), Metric::FramebufferTotal))?;
+    counted.memory(of(subject, Metric::FramebufferUsed)?, total.max)
 }
 
 /// The parts of the time that are looked at, each with its stretches.

@@ -23,8 +23,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(crate) fn run(arguments: &DiagnoseArgs, command: &str) -> Result<u8, CliError> {
-    let form = diagnose_forms::form(arguments)?;
     check_places(arguments)?;
+    let form = diagnose_forms::form(arguments)?;
     if let Some(every) = arguments.watch.watch {
         return watched(arguments, (every, form), command);
     }

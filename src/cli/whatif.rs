@@ -10,6 +10,7 @@ use crate::cli::whatif_forms;
 use crate::cli::whatif_learn::{learned, observed};
 use crate::cli::whatif_tenants::{Found, Gathered, gather};
 use crate::cli::whatif_ways::{Board, board, options, scenes};
+use crate::colocation::demand::Assumption;
 use crate::colocation::objective::Keeping;
 use crate::report::whatif::{Party, WhatIf, report};
 use std::path::{Path, PathBuf};
@@ -18,8 +19,8 @@ use std::path::{Path, PathBuf};
 const SAME_TIME: f64 = 0.9;
 
 pub(crate) fn run(arguments: &WhatIfArgs, command: &str) -> Result<u8, CliError> {
-    let form = whatif_forms::form(arguments)?;
     check_places(arguments)?;
+    let form = whatif_forms::form(arguments)?;
     let observations = observed(&arguments.learn)?;
     let Gathered { mut found, measured } = gather(arguments)?;
     if arguments.as_recorded {
@@ -78,6 +79,15 @@ fn check_phases(found: &[Found]) -> Result<(), CliError> {
     };
     let mut spans = Vec::new();
     for it in found {
+        if it.party.demand.assumptions.contains(&Assumption::OrderDrawn) {
+            let name = &it.party.name;
+            return Err(CliError::usage(
+                format!(
+                    "what `{name}` did was counted by an exporter: when it was busy between two scrapes was not kept, so it has no phase"
+                ),
+                "leave --as-recorded out, or record with `cotenant record`",
+            ));
+        }
         match it.span {
             Some(span) => spans.push((span, &it.party.name)),
             None => {

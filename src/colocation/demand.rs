@@ -69,6 +69,8 @@ pub enum Assumption {
     HostUnknown,
     /// Whether requests wait in a queue: not measured; busy time is taken as bursts that follow each other after pauses.
     PaceUnknown,
+    /// An exporter counted its bursts: their lengths and heights are known in classes, their order within each scrape interval is drawn.
+    OrderDrawn,
 }
 
 impl Assumption {
@@ -110,6 +112,9 @@ impl Assumption {
             }
             Self::PaceUnknown => {
                 "no requests were seen; bursts are taken to begin a pause after the end of the one before"
+            }
+            Self::OrderDrawn => {
+                "an exporter counted its bursts by length and height, and their order between two scrapes is drawn; whether they fall together with those of others is not known, so any phase is played"
             }
         }
     }

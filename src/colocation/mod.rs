@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 pub mod conformal;
+mod counted;
 pub mod demand;
 mod draw;
 pub mod memory;

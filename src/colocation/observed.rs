@@ -9,7 +9,6 @@ use crate::colocation::watched::{Bins, Watched};
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::recording::{Recording, Trace};
-use crate::stats::quantile::quantile;
 use std::sync::Arc;
 
 /// Bandwidth over the driver's memory utilisation, at most.
@@ -55,6 +54,9 @@ impl Demand {
         };
         if !watched.is_device {
             demand.assume(Assumption::CoProfiled);
+        }
+        if watched.counted.is_some() {
+            demand.assume(Assumption::OrderDrawn);
         }
         demand.measure(part, &watched, sitting);
         Some(demand)
@@ -131,7 +133,9 @@ impl Demand {
     fn of_bursts(name: &str, watched: &Watched<'_>) -> Option<Self> {
         let bins = &watched.busy;
         let span_s = bins.span_s();
-        let length = BurstLength::of(&bins.fractions, bins.window_s, bins.quantum);
+        let length = watched
+            .counted
+            .unwrap_or_else(|| BurstLength::of(&bins.fractions, bins.window_s, bins.quantum));
         let timeline = |burst_s: f64, purpose: u64| {
             let mut draw = Draw::named(name, purpose);
             let found = spells(&bins.fractions, bins.step_s, burst_s, &mut draw);
@@ -188,8 +192,7 @@ impl Demand {
         if self.power_w.is_none() {
             self.assume(Assumption::PowerUnknown);
         }
-        self.memory_bytes =
-            watched.series(Metric::FramebufferUsed).and_then(|it| quantile(it.values(), 1.0));
+        self.memory_bytes = watched.most_memory_bytes();
         self.driver = memory_utilisation.map(|memory_utilisation| DriverView {
             utilisation: busy,
             memory_utilisation,

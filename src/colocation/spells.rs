@@ -1,7 +1,7 @@
 //! From busy fractions of bins to spells of work: exact where bursts are longer than a bin, drawn where they are shorter.
 
 use crate::colocation::draw::Draw;
-use crate::stats::telegraph::{blur_index_of, invert_unless_periodic};
+use crate::stats::telegraph::{blur_index, blur_index_of, invert_unless_periodic};
 
 /// From here on a bin counts as full, from there down as idle.
 const FULL: f64 = 0.985;
@@ -32,11 +32,26 @@ impl BurstLength {
     /// What busy fractions over windows tell; `quantum` is the step of the values.
     pub(crate) fn of(fractions: &[f64], window_s: f64, quantum: f64) -> Self {
         let blur = blur_index_of(fractions, quantum);
+        let inferred = || invert_unless_periodic(&[fractions], window_s, quantum).map(|it| it.on);
+        Self::of_blur(blur, window_s, inferred)
+    }
+
+    /// What the mean and variance of such fractions tell; `inferred` is the length that they imply, asked only if it is needed.
+    pub(crate) fn of_moments(
+        mean: f64,
+        variance: f64,
+        (window_s, quantum): (f64, f64),
+        inferred: impl FnOnce() -> Option<f64>,
+    ) -> Self {
+        Self::of_blur(blur_index(variance - quantum * quantum / 12.0, mean), window_s, inferred)
+    }
+
+    fn of_blur(blur: Option<f64>, window_s: f64, inferred: impl FnOnce() -> Option<f64>) -> Self {
         if blur.is_none_or(|it| it >= RESOLVED) {
             return Self::Seen;
         }
         let floor = |lengths: [f64; 3]| lengths.map(|it| it.max(SHORTEST_S));
-        match invert_unless_periodic(&[fractions], window_s, quantum).map(|it| it.on) {
+        match inferred() {
             Some(on) if on >= LEAST_BELIEVED * window_s => {
                 Self::Inferred(floor([on / INFERRED, on, on * INFERRED]))
             }

@@ -1,5 +1,7 @@
 //! Which series of a recording show what a tenant does, on an even grid.
 
+use crate::colocation::counted::{counted, counted_memory};
+use crate::colocation::spells::BurstLength;
 use crate::domain::ident::{GpuId, MigInstanceId, Subject, TenantId};
 use crate::domain::metric::{Metric, Unit};
 use crate::domain::recording::{Recording, Trace};
@@ -7,6 +9,7 @@ use crate::domain::series::Series;
 use crate::domain::source::{Reading, Source};
 use crate::domain::time::{SampleInterval, Timestamp};
 use crate::stats::moments::Moments;
+use crate::stats::quantile::quantile;
 
 /// Metrics that can stand for activity; a busy fraction of time comes first.
 const ACTIVITY: [Metric; 3] =
@@ -70,6 +73,10 @@ pub(crate) struct Watched<'a> {
     pub(crate) busy: Bins,
     /// Whether they are those of a GPU or instance that it has to itself.
     pub(crate) is_device: bool,
+    /// What an exporter's counts tell about the length of bursts; `None` where samples were kept.
+    pub(crate) counted: Option<BurstLength>,
+    /// Bounds of the highest class in which an exporter counted its memory, bytes.
+    memory_bounds: Option<(f64, f64)>,
 }
 
 impl<'a> Watched<'a> {
@@ -85,14 +92,44 @@ impl<'a> Watched<'a> {
         let instance =
             own.and_then(|it| part.traces.get(&Subject::MigInstance { instance: it.clone() }));
         let whole = instance.or(device.filter(|_| is_alone));
-        if let Some(trace) = whole
-            && let Some(busy) = activity(trace, part)
+        let subject = match own.filter(|_| instance.is_some()) {
+            Some(it) => Subject::MigInstance { instance: it.clone() },
+            None => Subject::device(gpu),
+        };
+        let seen = |(trace, busy), (subject, is_device), counted| Self {
+            trace,
+            device,
+            busy,
+            is_device,
+            counted,
+            memory_bounds: counted_bytes(part, &subject, gpu),
+        };
+        if let Some(trace) = whole {
+            if let Some((busy, length)) = counted(part, &subject) {
+                return Some(seen((trace, busy), (subject, true), Some(length)));
+            }
+            if let Some(busy) = activity(trace, part) {
+                return Some(seen((trace, busy), (subject, true), None));
+            }
+        }
+        let subject = Subject::Tenant { gpu: Some(gpu.clone()), tenant: tenant.clone() };
+        if let Some(trace) = part.traces.get(&subject)
+            && let Some((busy, length)) = counted(part, &subject)
         {
-            return Some(Self { trace, device, busy, is_device: true });
+            return Some(seen((trace, busy), (subject, false), Some(length)));
         }
         let processes = processes_of(part, gpu, tenant);
-        let (trace, busy) = summed(&processes, device, part)?;
-        Some(Self { trace, device, busy, is_device: false })
+        let found = summed(&processes, device, part)?;
+        Some(seen(found, (subject, false), None))
+    }
+
+    /// The most memory that it held, bytes: of its samples, or more where an exporter counted more between scrapes.
+    pub(crate) fn most_memory_bytes(&self) -> Option<f64> {
+        let most = quantile(self.series(Metric::FramebufferUsed)?.values(), 1.0)?;
+        Some(match self.memory_bounds {
+            Some((lower, upper)) if most < lower => upper,
+            _ => most,
+        })
     }
 
     pub(crate) fn series(&self, metric: Metric) -> Option<&'a Series> {
@@ -119,6 +156,14 @@ impl<'a> Watched<'a> {
         })?;
         Some(((mean_w - idle_w) / busy).max(0.0))
     }
+}
+
+fn counted_bytes(part: &Recording, subject: &Subject, gpu: &GpuId) -> Option<(f64, f64)> {
+    let (lower, upper) = counted_memory(part, subject)?;
+    let total =
+        |subject: &Subject| quantile(part.series(subject, Metric::FramebufferTotal)?.values(), 1.0);
+    let total = total(subject).or_else(|| total(&Subject::device(gpu)))?;
+    Some((lower * total, upper * total))
 }
 
 fn activity(trace: &Trace, part: &Recording) -> Option<Bins> {

@@ -183,6 +183,13 @@ impl Shape {
         self.classes(Slot::Memory, HEIGHTS)
     }
 
+    /// Bounds of the highest class in which memory was seen, as shares of the device's; `None` when none was counted.
+    pub fn memory_top(&self) -> Option<(f64, f64)> {
+        let class = self.memory().iter().rposition(|it| *it > 0.0)?;
+        let lower = class.checked_sub(1).map_or(0.0, |it| HEIGHT_BOUNDS[it]);
+        Some((lower, HEIGHT_BOUNDS.get(class).copied().unwrap_or(1.0)))
+    }
+
     /// Number of samples.
     pub fn samples(&self) -> f64 {
         self.heights().iter().sum()

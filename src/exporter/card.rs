@@ -172,7 +172,7 @@ impl Card {
 
     /// The name under which a process is counted; there is room for so many only.
     fn place_of(&mut self, process: ProcessKey, at_us: i64) -> String {
-        let own = self.owners.get(&process).map_or("unattributed", String::as_str).to_owned();
+        let own = self.owners.get(&process).cloned().unwrap_or_else(|| nobody(process));
         if self.tenants.contains_key(&own) {
             return own;
         }
@@ -200,6 +200,11 @@ impl Card {
             }
         }
     }
+}
+
+/// Name of a process of which nothing is known but its number.
+pub(crate) fn nobody(process: ProcessKey) -> String {
+    format!("pid {}", process.pid)
 }
 
 /// Shares of processes average since the sample before, in whole percents.

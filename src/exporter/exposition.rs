@@ -1,7 +1,7 @@
 //! The sink that counts shapes, and the page that shows them.
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
-use crate::domain::ident::{GpuId, Subject};
+use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::Device;
 use crate::domain::shape::{HEIGHT_BOUNDS, LENGTH_BOUNDS_S, LEVELS, Slot};
@@ -11,7 +11,7 @@ use crate::domain::shape_families::{
 use crate::domain::sink::{Fact, Sink, SinkError};
 use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
-use crate::exporter::card::{Card, Part, Readings};
+use crate::exporter::card::{Card, Part, Readings, nobody};
 use crate::exporter::contention::OTHER;
 use crate::exporter::gauges::PLAIN;
 use crate::exporter::limits::Limits;
@@ -323,10 +323,11 @@ impl Sink for Exposition {
                 known.0 = known.0.take().or(it.profile);
             }
             Fact::Process(it) => {
-                let tenant = it.tenant.map(|it| it.as_str().to_owned()).or(it.name);
-                let tenant =
-                    tenant.filter(|it| it != OTHER).unwrap_or_else(|| "unattributed".to_owned());
-                self.card(&it.gpu).own(it.process, tenant);
+                // Whoever belongs to nobody goes by its own name, and has a place as others have one.
+                let tenant = it.tenant.filter(|it| !it.is_unattributed());
+                let tenant = tenant.map(|it| it.as_str().to_owned()).or(it.name);
+                let tenant = tenant.filter(|it| it != OTHER && it != TenantId::UNATTRIBUTED);
+                self.card(&it.gpu).own(it.process, tenant.unwrap_or_else(|| nobody(it.process)));
             }
             Fact::Source(it) => {
                 self.sources.insert(it.id, it.readings);

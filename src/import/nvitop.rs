@@ -4,13 +4,16 @@
 //! Where it grows from row to row, means of one step are computed from two means that begin together. Source:
 //! XuehaiPan/nvitop, `nvitop/api/collector.py`, and its example that writes a CSV.
 
+mod units;
+
 use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, ProcessKey, Subject};
-use crate::domain::metric::{Dialect, Metric};
+use crate::domain::metric::Metric;
 use crate::domain::outline::Device;
 use crate::domain::source::Reading;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
+use crate::import::nvitop::units::{in_unit, is_in_strange_unit};
 use crate::import::run::ImportRun;
 use crate::import::run::devices::Devices;
 use crate::import::run::origin::Origin;
@@ -92,7 +95,7 @@ impl Column {
             _ => return None,
         };
         let (rest, metric) = rest.rsplit_once('/')?;
-        let (metric, factor) = Metric::from_foreign(Dialect::Nvitop, metric)?;
+        let (metric, factor) = in_unit(metric)?;
         let (rest, device) = rest.rsplit_once('/').unwrap_or(("", rest));
         if !device.contains("gpu:") {
             return None;
@@ -203,6 +206,12 @@ impl NvitopFile {
                 "only `{tag}` is read; collections inside it are left out: {}",
                 names.join(", ")
             ));
+        }
+        let strange: Vec<&str> =
+            cells.iter().copied().filter(|it| is_in_strange_unit(it)).collect();
+        if !strange.is_empty() {
+            let names = strange.join("`, `");
+            run.warn(format!("`{names}`: the unit does not fit what is measured; left out"));
         }
         let mut columns: BTreeMap<Subject, Vec<(usize, Column)>> = BTreeMap::new();
         for (place, column) in all.iter().filter(|it| it.1.tag == tag) {
@@ -383,6 +392,19 @@ mod tests {
 
     fn import(text: &str) -> Outcome {
         read(&Nvitop, text, &ImportOptions::default())
+    }
+
+    #[test]
+    fn a_column_in_another_unit_is_converted_and_one_in_no_unit_that_fits_is_named() {
+        let it = import(
+            "a/timestamp,a/gpu:0/memory_used (GiB)/last,a/gpu:0/power_usage (mW)/last,a/gpu:0/temperature (MiB)/last\n1000,2,70000,40\n1001,2.5,71000,41\n",
+        );
+        let used = it.values(&gpu("gpu0"), Metric::FramebufferUsed);
+        assert_eq!(used, [2.0 * 1024.0 * MIB, 2.5 * 1024.0 * MIB]);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::Power), [70_000.0, 71_000.0]);
+        let warnings = it.result.unwrap().warnings;
+        let told = warnings.iter().find(|it| it.contains("temperature (MiB)"));
+        assert!(told.is_some_and(|it| it.contains("left out")), "{warnings:?}");
     }
 
     #[test]

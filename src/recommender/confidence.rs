@@ -12,7 +12,7 @@ use crate::recommender::verdict::Lowered;
 use std::collections::BTreeSet;
 
 /// What each assumption about a demand leaves of the confidence: shares by which answers were seen to be off, rounded.
-const ASSUMED: [(Assumption, f64); 12] = [
+const ASSUMED: [(Assumption, f64); 13] = [
     (Assumption::WidthUnknown, 0.85),
     (Assumption::BandwidthUnknown, 0.95),
     (Assumption::BandwidthFromUtilisation, 0.97),
@@ -25,6 +25,7 @@ const ASSUMED: [(Assumption, f64); 12] = [
     (Assumption::ServiceSpreadUnknown, 0.95),
     (Assumption::HostUnknown, 0.97),
     (Assumption::PaceUnknown, 0.97),
+    (Assumption::OrderDrawn, 0.97),
 ];
 /// Nothing is surer than this.
 const SUREST: f64 = 0.95;

@@ -132,6 +132,22 @@ pub fn invert_moments(duty: f64, variance: f64, window: f64, quantum: f64) -> Op
     })
 }
 
+/// [`invert_moments`] of a mean and a variance that are first divided by the height of their plateau, if there is one.
+///
+/// - `percentiles`: the 10th, 90th, 95th and 99th of the busy fractions, as for [`plateau_of`].
+/// - `window` and `quantum`: as for [`invert`].
+///
+/// Source: method of moments on [`window_variance`].
+pub fn invert_plateau(
+    mean: f64,
+    variance: f64,
+    percentiles: [f64; 4],
+    (window, quantum): (f64, f64),
+) -> Option<Telegraph> {
+    let height = plateau_of(percentiles).unwrap_or(1.0);
+    invert_moments(mean / height, variance / (height * height), window, quantum / height)
+}
+
 /// Inverts [`share_left`], which rises with the correlation time.
 fn correlation_time_in_windows(share: f64) -> f64 {
     let (mut low, mut high) = (1e-12_f64.ln(), 1e9_f64.ln());

@@ -9,10 +9,10 @@ pub use fleet::fleet;
 pub use whatif::whatif;
 
 use crate::analysis::findings::{BurstProfile, Findings, ScopeFindings, SubjectFindings};
+use crate::domain::invisible::harmless_lines;
 use crate::domain::metric::Metric;
 use crate::recommender::suitability::Suitability;
 use crate::report::render::json::influences::{InfluenceRow, part, rows};
-use crate::report::wording::is_invisible;
 
 const HEADER: [&str; 22] = [
     "gpu",
@@ -176,8 +176,7 @@ pub fn guarded(text: &str) -> String {
     let begins_like = text.trim_start_matches('\'');
     let is_formula = begins_like.starts_with(['=', '+', '-', '@', '\t', '\r']);
     // A terminal that shows the file must not obey the name in it.
-    let is_unsafe = |it: char| it != '\n' && is_invisible(it);
-    let text = text.replace(is_unsafe, "\u{fffd}");
+    let text = harmless_lines(text, '\u{fffd}');
     if is_formula { format!("'{text}") } else { text }
 }
 

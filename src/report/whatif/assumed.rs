@@ -22,7 +22,8 @@ pub(super) fn settling(it: Assumption, is_spatial: bool) -> Option<(u8, &'static
         Assumption::PowerUnknown
         | Assumption::ArrivalsInBins
         | Assumption::HostUnknown
-        | Assumption::PaceUnknown => None,
+        | Assumption::PaceUnknown
+        | Assumption::OrderDrawn => None,
     }
 }
 
