@@ -25,7 +25,7 @@ use cotenant::import::IMPORTERS;
 use cotenant::import::mapping::PRESETS;
 use cotenant::recommender::audit::CHECKS as AUDIT_CHECKS;
 use cotenant::recommender::policy::Policy;
-use cotenant::report::sections::SECTIONS;
+use cotenant::report::sections::{PROOFS, SECTIONS};
 use cotenant::sampler::doctor::CHECKS;
 use cotenant::sampler::services::preset_rows;
 use cotenant::sampler::tenants::{GHOST, MPS_SERVER, Rules, UNATTRIBUTED};
@@ -272,7 +272,7 @@ fn every_list_has_unique_names_in_kebab_case() {
         ("CHECKS", CHECKS.to_vec()),
         ("IMPORTERS", IMPORTERS.iter().map(|it| it.id()).collect()),
         ("PRESETS", PRESETS.iter().map(|it| it.0).collect()),
-        ("SECTIONS", SECTIONS.iter().map(|it| it.id()).collect()),
+        ("SECTIONS", SECTIONS.iter().chain(PROOFS).map(|it| it.id()).collect()),
         ("SCENARIOS", SCENARIOS.iter().map(|it| it.0).collect()),
     ];
     for (list, ids) in lists {

@@ -12,7 +12,7 @@ use crate::recommender::mechanism::{
 use crate::recommender::open_answers::open_answers;
 use crate::recommender::played::Played;
 use crate::recommender::policy::Policy;
-use crate::recommender::reason::{Measurement, MeasurementKind, Reason, ReasonKind, Weight};
+use crate::recommender::reason::{Measurement, MeasurementKind, Reason, ReasonKind, Times, Weight};
 use crate::recommender::situation::{Situation, Tenant, Trust};
 use crate::recommender::tenant_policy::Class;
 use crate::recommender::verdict::{Chosen, Freed, Lowered, Outcome, Rejected, Settling, Verdict};
@@ -310,7 +310,7 @@ fn less_fit(it: &Assessment, picked: Option<&Assessment>) -> Reason {
     let better = picked.map_or("another way", |it| mechanism(it.mechanism).title());
     let cost = |it: &Assessment| it.cost.and_then(|it| it.worst_p99_factor);
     let numbers = picked.and_then(cost).zip(cost(it)).map_or_else(String::new, |(one, other)| {
-        format!(" (worst p99 up to {one:.2} times that alone, here {other:.2})")
+        format!(" (worst p99 up to {} times that alone, here {})", Times(one), Times(other))
     });
     let sentence = match it.mechanism {
         MechanismId::Exclusive => {

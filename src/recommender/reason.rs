@@ -220,18 +220,32 @@ impl fmt::Display for Names<'_> {
     }
 }
 
-/// A factor with its interval for a sentence: `1.20 (1.10 to 1.35) times`, `at least 1.41 (no useful upper end) times`.
+/// A factor with its interval for a sentence: `1.20 (1.10 to 1.35) times`; only the lower end where the upper one says nothing: `at least 1.41 times`.
 pub(crate) struct Factor(pub(crate) Range);
 
 impl fmt::Display for Factor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Range { expected, low, high } = self.0;
         match () {
-            () if !self.0.has_useful_end() => {
-                write!(f, "at least {low:.2} (no useful upper end) times")
-            }
-            () if self.0.is_exact() => write!(f, "{expected:.2} times"),
-            () => write!(f, "{expected:.2} ({low:.2} to {high:.2}) times"),
+            () if !self.0.has_useful_end() => write!(f, "at least {} times", Times(low)),
+            () if self.0.is_exact() => write!(f, "{} times", Times(expected)),
+            () => write!(f, "{} ({} to {}) times", Times(expected), Times(low), Times(high)),
+        }
+    }
+}
+
+/// Factors from here on are only told to be greater: a prediction does not tell them apart.
+const MOST_TIMES: f64 = 100.0;
+
+/// One factor for a sentence: `1.20`, `12.3`, `more than 100`.
+pub(crate) struct Times(pub(crate) f64);
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            it if it.is_nan() || it > MOST_TIMES => write!(f, "more than {MOST_TIMES:.0}"),
+            it if it >= 9.95 => write!(f, "{it:.1}"),
+            it => write!(f, "{it:.2}"),
         }
     }
 }
@@ -276,7 +290,8 @@ mod tests {
         assert_eq!(percent(0.001), "0.100 %");
         assert_eq!(gib(22528.0), "22.0 GiB");
         let wide = Factor(Range { expected: 9.0, low: 1.41, high: 348.51 });
-        assert_eq!(wide.to_string(), "at least 1.41 (no useful upper end) times");
+        assert_eq!(wide.to_string(), "at least 1.41 times");
+        assert_eq!(Times(348.51).to_string(), "more than 100");
         let narrow = Factor(Range { expected: 1.2, low: 1.1, high: 1.35 });
         assert_eq!(narrow.to_string(), "1.20 (1.10 to 1.35) times");
     }

@@ -3,6 +3,7 @@
 use crate::domain::invisible::is_invisible;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::domain::units::Seconds;
+use crate::recommender::reason::Times;
 
 /// Longest sentence that a report shows; recordings may carry anything.
 const LONGEST_SENTENCE: usize = 600;
@@ -182,24 +183,19 @@ pub(crate) fn chance(ratio: f64) -> String {
     }
 }
 
-/// Factors from here on are only told to be greater: a prediction does not tell them apart.
-const MOST_TIMES: f64 = 100.0;
-
 /// A factor for people: `1.23`, `12.3`, `more than 100`.
 pub(crate) fn times(factor: f64) -> String {
-    match factor {
-        it if it.is_nan() || it > MOST_TIMES => format!("more than {MOST_TIMES:.0}"),
-        it if it >= 9.95 => format!("{it:.1}"),
-        it => format!("{it:.2}"),
-    }
+    Times(factor).to_string()
 }
 
 /// The upper end of a factor: `1.00x`, `up to 1.23x`, `more than 100x`.
 pub(crate) fn times_at_most(factor: f64) -> String {
     match factor {
-        it if it.is_nan() || it > MOST_TIMES => format!("{}x", times(it)),
         it if it <= 1.0 => "1.00x".to_owned(),
-        it => format!("up to {}x", times(it)),
+        it => match times(it) {
+            great if great.starts_with("more") => format!("{great}x"),
+            some => format!("up to {some}x"),
+        },
     }
 }
 

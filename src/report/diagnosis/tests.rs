@@ -38,14 +38,14 @@ fn the_answer_comes_first_and_then_everything_in_its_order() {
         "A neighbour did it",
         "batch slowed chat: p99 rose from 70 ms to 412 ms while batch burst.",
         "p99 was 412 ms in the window, against 70.0 ms otherwise (medians): +489 %.",
+        "its bursts ▔",
         "● 1. batch, confirmed: `batch` burst 9 times",
         "? 5. notebook, cannot tell",
         "✓ ruled out",
-        "its bursts ▔",
+        "Samples missing",
         "`batch` pauses in 5 of 10 blocks, drawn by lot",
         "it can give p = 0.004 at best",
         "1. Record chat's latency",
-        "Samples missing",
     ];
     let places = order.map(place);
     assert!(places.is_sorted(), "{places:?}");

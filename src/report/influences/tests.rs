@@ -145,7 +145,8 @@ fn a_reason_loses_its_code_and_nothing_else() {
 fn what_was_shown_comes_first_in_the_report_and_mutual_influence_is_named() {
     let shown = words(&quarrel());
     let place = |part: &str| shown.find(part).unwrap_or_else(|| panic!("{part}: {shown}"));
-    assert!(place("On GPU 3: `batch` slows `chat`: p99 +84 %") < place("Of 4 GPUs"));
+    assert!(place("Of 4 GPUs") < place("On GPU 3: `batch` slows `chat`: p99 +84 %"));
+    assert!(place("p99 +84 %") < place("What to do with each GPU"));
     assert!(place("Who slows whom") < place("What happened when"));
     assert!(shown.contains("The influence is mutual: `chat` and `batch` slow each other."));
     assert!(shown.contains("Also mean latency +41 % (33 to 50)."));
@@ -224,7 +225,7 @@ fn look_alikes_stand_in_the_order_found_unseen_ruled_out() {
     let states: Vec<String> = rows.iter().map(|it| it[1].plain()).collect();
     let rest = vec!["ruled out"; 3];
     assert_eq!(states, [vec!["found", "could not be checked"], rest].concat());
-    assert!(matches!(rows[1][4], Cell::Missing(_)), "{:?}", rows[1]);
+    assert!(rows.iter().all(|it| !it[3].plain().is_empty()), "each says what was seen");
 }
 
 #[test]

@@ -136,16 +136,23 @@ pub(super) fn one(verdict: &Verdict) -> String {
 }
 
 fn all(verdicts: &[Verdict]) -> String {
-    let is = |verdict: &Verdict, wanted: MechanismId| {
-        verdict.outcome == Outcome::Share && verdict.mechanism() == Some(wanted)
+    let is = |verdict: &Verdict, wanted: MechanismId, is_single: bool| {
+        verdict.outcome == Outcome::Share
+            && verdict.mechanism() == Some(wanted)
+            && (verdict.current.tenants < 2) == is_single
     };
     let shared = [MechanismId::Mig, MechanismId::Mps, MechanismId::TimeSlicing];
     let mut parts: Vec<String> = Vec::new();
     for wanted in shared {
-        let number = verdicts.iter().filter(|it| is(it, wanted)).count();
+        let number = verdicts.iter().filter(|it| is(it, wanted, false)).count();
         if number > 0 {
             let verb = if number == 1 { "is" } else { "are" };
             parts.push(format!("{number} {verb} to be shared by {}", way(wanted)));
+        }
+        let number = verdicts.iter().filter(|it| is(it, wanted, true)).count();
+        if number > 0 {
+            let whose = if number == 1 { "gives its" } else { "give their" };
+            parts.push(format!("{number} {whose} one tenant only a part by {}", way(wanted)));
         }
     }
     parts.extend(unshared(verdicts));

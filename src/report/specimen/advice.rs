@@ -12,19 +12,25 @@ use crate::recommender::tenant_policy::{Class, TenantPolicy};
 use crate::recommender::verdict::Verdict;
 use std::sync::OnceLock;
 
-/// A verdict on each device, the kinds by turns.
+/// Indices of devices in specimens end before this.
+const MOST_DEVICES: u32 = 256;
+
+/// A verdict on each device, the kinds by turns of its index.
 pub(crate) fn verdicts(findings: &Findings) -> Vec<Verdict> {
     static KINDS: OnceLock<Vec<Verdict>> = OnceLock::new();
     let kinds = KINDS.get_or_init(|| {
         let policy = Policy::default();
         [shared(&policy), exclusive(&policy), open()].iter().map(|it| decide(it, &policy)).collect()
     });
-    let own = |(place, device): (usize, &DeviceFindings)| Verdict {
-        gpu: device.gpu.clone(),
-        label: device.label.clone(),
-        ..kinds[place % kinds.len()].clone()
+    let own = |device: &DeviceFindings| {
+        let place = (0..MOST_DEVICES).position(|it| GpuId::from_index(it) == device.gpu);
+        Verdict {
+            gpu: device.gpu.clone(),
+            label: device.label.clone(),
+            ..kinds[place.unwrap_or(0) % kinds.len()].clone()
+        }
     };
-    findings.devices.iter().enumerate().map(own).collect()
+    findings.devices.iter().map(own).collect()
 }
 
 /// Two small jobs of one team that accept everything.
