@@ -102,13 +102,39 @@ fn probed(page: &str, scripts: &[&str]) -> String {
     page.replacen("</body>", &format!("{scripts}{harness}</body>"), 1)
 }
 
+/// The answers of a probe to a page on a screen that is so many pixels wide: inside a frame, as no
+/// window of a browser is as narrow as a telephone.
+fn ask_narrow(browser: &str, page: &str, scripts: &[&str], width: u32) -> Value {
+    let tell = "new MutationObserver(() => { const note = document.getElementById('answers'); \
+        if (note) parent.postMessage(note.textContent, '*'); }).observe(document, { childList: true, subtree: true });";
+    let page = probed(page, &[&[tell], scripts].concat());
+    let bench = Workbench::new();
+    bench.file("inside.html", page);
+    let outside = bench.file(
+        "outside.html",
+        format!(
+            "<!doctype html><iframe src='inside.html' style='width:{width}px;height:844px;border:0'></iframe><script>\
+             addEventListener('message', it => {{ const note = document.createElement('pre'); note.id = 'answers'; \
+             note.textContent = it.data; document.body.append(note); }});</script>"
+        ),
+    );
+    let options = ["--dump-dom", BUDGET, "--blink-settings=preferredColorScheme=0"];
+    let (dom, stderr) = start(browser, &bench, &outside, &options);
+    answers(&dom, &stderr)
+}
+
 /// The answers of a probe to a page.
 fn ask(browser: &str, page: &str, scripts: &[&str], options: &[&str]) -> Value {
     let bench = Workbench::new();
     let copy = bench.file("copy.html", probed(page, scripts));
     let (dom, stderr) = start(browser, &bench, &copy, &[&["--dump-dom", BUDGET], options].concat());
+    answers(&dom, &stderr)
+}
+
+/// What a probe wrote into the page.
+fn answers(dom: &str, stderr: &str) -> Value {
     let found = dom.rsplit_once("<pre id=\"answers\">").and_then(|it| it.1.split_once("</pre>"));
-    let (text, _) = found.unwrap_or_else(|| panic!("no answers: {:?}", console(&stderr)));
+    let (text, _) = found.unwrap_or_else(|| panic!("no answers: {:?}", console(stderr)));
     let answers: Value = serde_json::from_slice(&decoded(text)).expect("the answers are JSON");
     assert_eq!(answers["error"], Value::Null, "{answers:#}");
     answers
@@ -149,10 +175,9 @@ fn the_page_opens_from_a_file_without_a_complaint_and_its_policy_lets_its_own_sc
 #[test]
 fn no_address_stands_in_the_page() {
     let page = demo();
-    for start in [
-        "http:", "https:", "ftp:", "ws:", "wss:", "src=", "srcset=", "url(", "@import", "<link",
-        "<iframe",
-    ] {
+    for start in
+        ["://", "src=", "srcset=", "url(", "@import", "<link", "<iframe", "<object", "import("]
+    {
         assert!(!page.contains(start), "{start}");
     }
     let targets = page.split(" href=\"").skip(1);
@@ -234,8 +259,7 @@ fn sorts(answers: &Value) {
 fn a_narrow_dark_screen_shows_everything_without_scrolling_sideways() {
     let Some(browser) = browser() else { return };
     let script = include_str!("browser_probes/narrow_and_dark.js");
-    let options = ["--window-size=390,844", "--blink-settings=preferredColorScheme=0"];
-    let answers = ask(browser, &demo(), &[script], &options);
+    let answers = ask_narrow(browser, &demo(), &[script], 390);
     assert_eq!(answers["isDark"], true, "{answers}");
     let brightness = |key: &str| {
         let text = words(&answers, key);
@@ -245,8 +269,11 @@ fn a_narrow_dark_screen_shows_everything_without_scrolling_sideways() {
     };
     assert!(brightness("ground") < 120 && brightness("plot") < 150, "{answers}");
     assert!(brightness("ink") > 600, "{answers}");
-    assert!(answers["width"].as_u64().is_some_and(|it| it <= 500), "{answers}");
-    assert!(answers["scroll"].as_u64() <= answers["width"].as_u64(), "{answers}");
+    assert_eq!(
+        (&answers["width"], &answers["scroll"]),
+        (&Value::from(390), &Value::from(390)),
+        "{answers}"
+    );
     assert!(list(&answers, "wide").is_empty(), "{answers:#}");
 }
 
@@ -278,7 +305,8 @@ fn a_name_that_tries_to_be_more_is_shown_as_text() {
     let bench = Workbench::new();
     let looks: Vec<String> = (0..40).map(|second| look(&names, second).to_string()).collect();
     bench.file("gpustat.json", looks.join("\n"));
-    bench.run(&["report", "gpustat.json", "-o", "report.html"]).expect_code(0);
+    let code = bench.run(&["report", "gpustat.json", "-o", "report.html"]).code();
+    assert!([0, 3].contains(&code), "{code}");
     let page = std::fs::read_to_string(bench.path("report.html")).expect("a report");
     let script = include_str!("browser_probes/hostile.js");
     let answers = ask(browser, &page, &[script], &["--window-size=1280,900"]);

@@ -122,6 +122,45 @@ fn a_name_of_ten_thousand_letters_leaves_the_page_small() {
     assert!(!text(&report, 80, false).contains(&"x".repeat(100)));
 }
 
+/// Noise with every digit used: what is hardest to tell shortly.
+fn noisy(bins: &[TimelineBin], length_s: f64, top: f64, seed: u64) -> Vec<TimelineBin> {
+    let start = bins.first().map_or(Timestamp::from_micros(0), |it| it.at);
+    let mut state = seed;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / f64::from(1u32 << 31) * top
+    };
+    let bin = |place: i64| {
+        let mut values = [next(), next(), next()];
+        values.sort_by(f64::total_cmp);
+        let at = start.plus_micros((place as f64 * length_s * 1e6) as i64);
+        TimelineBin { at, low: values[0], mean: values[1], high: values[2] }
+    };
+    (0..900).map(bin).collect()
+}
+
+#[test]
+fn eight_devices_with_full_timelines_stay_below_five_megabytes() {
+    let mut world = crowd(8, 8);
+    let bin_s = 7.0 * 86_400.0 / 900.0;
+    for (device, found) in world.findings.devices.iter_mut().enumerate() {
+        for (place, subject) in found.subjects.iter_mut().enumerate() {
+            for timeline in &mut subject.timelines {
+                let top = if timeline.metric == Metric::FramebufferUsed { 8e10 } else { 100.0 };
+                let seed = (device * 100 + place) as u64;
+                timeline.bins = noisy(&timeline.bins, bin_s, top, seed);
+                timeline.bin_s = bin_s;
+            }
+        }
+    }
+    let html = page(&world.report());
+    let timelines = html.matches("id=\"timeline-gpu").count();
+    assert!(timelines >= 8, "{timelines}");
+    assert!(html.len() < 5_000_000, "{}", html.len());
+    assert!(html.len() > 1_000_000, "the timelines are there: {}", html.len());
+}
+
 #[test]
 fn the_page_loads_nothing_and_runs_nothing_but_its_own_script() {
     let report = specimen().report();

@@ -74,10 +74,13 @@ fn table(it: &ExperimentResult) -> Table {
         vec![
             Cell::Text(format!("{}", position + 1)),
             Cell::Text(stamp(block.span.from())),
-            Cell::Quantity(Seconds(block.span.seconds()).to_string()),
+            Cell::Measure {
+                text: Seconds(block.span.seconds()).to_string(),
+                value: block.span.seconds(),
+            },
             Cell::Text(if block.suspect_runs { "runs" } else { "paused" }.to_owned()),
             match finite(block.victim_mean) {
-                Some(value) => Cell::Quantity(quantity(it.metric, value)),
+                Some(value) => Cell::Measure { text: quantity(it.metric, value), value },
                 None => missing("the victim was not seen in the block"),
             },
             percent_or(

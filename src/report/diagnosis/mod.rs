@@ -125,7 +125,7 @@ fn subtitle(input: &DiagnosisInput<'_>) -> String {
 /// The window against the rest of the recording.
 fn slowness(it: &Diagnosis) -> Vec<Block> {
     let value = |value: Option<f64>, reason: &str| match finite(value) {
-        Some(value) => Cell::Quantity(quantity(it.metric, value)),
+        Some(value) => Cell::Measure { text: quantity(it.metric, value), value },
         None => missing(reason),
     };
     let row = |label: &str, values: [Option<f64>; 2], bins: u64, reason: &str| {

@@ -23,7 +23,10 @@ pub(super) fn blocks(plan: &FleetPlan) -> Vec<Block> {
             number(it.tenants as f64, 0),
             number(it.sharable as f64, 0),
             number(it.busy_gpus, 1),
-            Cell::Quantity(format!("{:.0} GiB", it.needed_mib / 1024.0)),
+            Cell::Measure {
+                text: format!("{:.0} GiB", it.needed_mib / 1024.0),
+                value: it.needed_mib,
+            },
         ]
     };
     let mut blocks = vec![Block::Table(Table {

@@ -68,9 +68,11 @@ fn row(it: &PlannedDevice) -> Vec<Cell> {
         Cell::Name(name(&it.label)),
         Cell::Text(way),
         Cell::Text(list(&tenants)),
-        it.busy_ratio.map_or_else(unknown, |it| Cell::Quantity(percent(it))),
-        it.worst_p99_factor.map_or_else(unknown, |it| Cell::Quantity(format!("{it:.2}"))),
-        it.out_of_memory_day_ratio.map_or_else(unknown, |it| Cell::Quantity(chance(it))),
+        it.busy_ratio.map_or_else(unknown, |it| Cell::Measure { text: percent(it), value: it }),
+        it.worst_p99_factor
+            .map_or_else(unknown, |it| Cell::Measure { text: format!("{it:.2}"), value: it }),
+        it.out_of_memory_day_ratio
+            .map_or_else(unknown, |it| Cell::Measure { text: chance(it), value: it }),
         it.confidence.map_or_else(unknown, Cell::Confidence),
     ]
 }

@@ -56,7 +56,7 @@ fn row(pair: &ContendedPair, seen_s: f64) -> Vec<Cell> {
         Cell::Name(clean(&pair.second)),
         seconds_or(Some(pair.contended_s), "not a finite number"),
         match share.is_finite() {
-            true => Cell::Quantity(percent(share)),
+            true => Cell::Measure { text: percent(share), value: share },
             false => missing("no time was seen"),
         },
     ]

@@ -168,8 +168,8 @@ fn slower(it: &LookAlike) -> Cell {
         LookAlikeState::RuledOut => "ruled out",
     };
     match (finite(it.effect_ratio), it.metric) {
-        (Some(ratio), Some(metric)) => Cell::Quantity(change(metric, ratio)),
-        (Some(ratio), None) => Cell::Quantity(share(ratio)),
+        (Some(ratio), Some(metric)) => Cell::Measure { text: change(metric, ratio), value: ratio },
+        (Some(ratio), None) => Cell::Measure { text: share(ratio), value: ratio },
         (None, _) => missing(nothing),
     }
 }

@@ -5,7 +5,9 @@ use crate::analysis::influence::findings::{
     ClockOffset, ClockOffsetOrigin, Influence, InfluenceVerdict,
 };
 use crate::report::block::{Block, Cell, Table};
-use crate::report::cells::{count as number_of, missing, number_or, numbers, percent_or, words};
+use crate::report::cells::{
+    count as number_of, measure, missing, number_or, numbers, percent_or, words,
+};
 use crate::report::influences::quantities::{chance, effect, finite, hidden, lag, share, short};
 use crate::report::influences::wording::{dose, pair, reasons, verdict_cell};
 use crate::report::wording::{clean, count, list, name, sentence};
@@ -65,9 +67,12 @@ fn results(pairs: &[Influence], caption: &str) -> Table {
             verdict_cell(it),
             effect(it).map_or_else(
                 || missing("bursts and gaps of the suspect could not be compared"),
-                Cell::Quantity,
+                |text| measure(text, it.effect_ratio.unwrap_or(f64::NAN)),
             ),
-            lag(it).map_or_else(|| missing("no lag was found"), Cell::Quantity),
+            lag(it).map_or_else(
+                || missing("no lag was found"),
+                |text| measure(text, it.lag_seconds.unwrap_or(f64::NAN)),
+            ),
             chance_or(it.q),
             Cell::Text(meaning(it)),
         ]
@@ -148,13 +153,13 @@ fn codes(it: &Influence) -> String {
 
 fn chance_or(value: Option<f64>) -> Cell {
     match finite(value) {
-        Some(it) => Cell::Quantity(chance(it)),
+        Some(it) => measure(chance(it), it),
         None => missing("the test could not be made"),
     }
 }
 
 fn share_or(value: Option<f64>, reason: &str) -> Cell {
-    finite(value).map_or_else(|| missing(reason), |it| Cell::Quantity(share(it)))
+    finite(value).map_or_else(|| missing(reason), |it| measure(share(it), it))
 }
 
 /// How far the clocks of services are from the GPU's; empty when that is nowhere known.

@@ -273,7 +273,9 @@ fn length_row(subject: &SubjectFindings) -> Vec<Cell> {
         Cell::Name(clean(&subject.label)),
         bursts.map_or_else(|| missing(&reason), |it| count(it.burst_lengths.count)),
         match estimate {
-            Some(it) => Cell::Quantity(format!("≈ {}", Seconds(it.about_s))),
+            Some(it) => {
+                Cell::Measure { text: format!("≈ {}", Seconds(it.about_s)), value: it.about_s }
+            }
             None => seconds_or(burst(|it| it.p50_s), cut_off),
         },
         seconds_or(burst(|it| it.p90_s), cut_off),

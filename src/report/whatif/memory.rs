@@ -103,9 +103,9 @@ fn table(input: &WhatIf<'_>, scenes: &[&Scene]) -> Block {
             let space = scene.memory.of_tenant(place);
             let forecast = space.and_then(|it| it.forecast.as_ref());
             let bytes = |value: Option<f64>| match value
-                .and_then(|it| MemoryBytes::from_f64(it.max(0.0)))
+                .and_then(|it| Some((it, MemoryBytes::from_f64(it.max(0.0))?)))
             {
-                Some(it) => Cell::Quantity(it.to_string()),
+                Some((value, it)) => Cell::Measure { text: it.to_string(), value },
                 None => missing(&why(input, scene, space)),
             };
             rows.push(vec![
@@ -114,7 +114,7 @@ fn table(input: &WhatIf<'_>, scenes: &[&Scene]) -> Block {
                 bytes(forecast.map(|it| it.sum_of_peaks_bytes)),
                 bytes(forecast.map(|it| it.room_bytes)),
                 match row.out_of_memory_ratio {
-                    Some(it) => Cell::Quantity(chance(it)),
+                    Some(it) => Cell::Measure { text: chance(it), value: it },
                     None => missing(&why(input, scene, space)),
                 },
             ]);

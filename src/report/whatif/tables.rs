@@ -33,8 +33,10 @@ fn interval(it: Range) -> String {
 
 fn slowdown(row: &Row<'_>, of: impl Fn(&Row<'_>) -> Option<Range>) -> Cell {
     match of(row) {
-        Some(it) if row.found.is_at_least => Cell::Quantity(format!("≥ {}", factor(it.expected))),
-        Some(it) => Cell::Quantity(interval(it)),
+        Some(it) if row.found.is_at_least => {
+            Cell::Measure { text: format!("≥ {}", factor(it.expected)), value: it.expected }
+        }
+        Some(it) => Cell::Measure { text: interval(it), value: it.expected },
         None => missing(&why(row)),
     }
 }
@@ -89,12 +91,12 @@ pub(super) fn work(input: &WhatIf<'_>) -> Block {
         let is_server = row.party.demand.pace == Pace::Open;
         let [way, tenant] = called(row, LONGEST_NAME);
         let latency = match row.found.latency_s.filter(|_| is_server) {
-            Some(it) => Cell::Quantity(times(it.p99)),
+            Some(it) => Cell::Measure { text: times(it.p99), value: it.p99.expected },
             None if is_server => missing(&why(row)),
             None => missing("a tenant without requests has no latency"),
         };
         let work = match row.found.throughput_ratio {
-            Some(it) => Cell::Quantity(shares(it)),
+            Some(it) => Cell::Measure { text: shares(it), value: it.expected },
             None => missing(&why(row)),
         };
         vec![way, tenant, latency, work, terms(row)]
@@ -234,9 +236,9 @@ pub(super) fn learned(input: &WhatIf<'_>) -> Vec<Block> {
             Cell::Text(way(&it.mechanism).to_owned()),
             Cell::Name(shorten(&name(&it.tenant), LONGEST_BESIDE_MORE)),
             Cell::Name(shorten(&name(&it.other), LONGEST_BESIDE_MORE)),
-            Cell::Quantity(interval(it.slowdown)),
+            Cell::Measure { text: interval(it.slowdown), value: it.slowdown.expected },
             match replayed {
-                Some(it) => Cell::Quantity(interval(it)),
+                Some(it) => Cell::Measure { text: interval(it), value: it.expected },
                 None => missing("the replay has no number for it"),
             },
         ]

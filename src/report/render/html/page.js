@@ -16,7 +16,7 @@ const listen = (target, names, act) => names.split(' ').forEach(it => target.add
 const tip = make('div', { class: 'tip', role: 'tooltip', id: 'tip' });
 const spoken = make('div', { class: 'unseen', role: 'status' });
 tip.hidden = true;
-document.body.append(tip, spoken);
+document.querySelector('main').append(tip, spoken);
 const hideTip = () => { tip.hidden = true; };
 // Beside or below a place in the window, and always inside the window.
 const showTip = (content, place, isBeside) => {

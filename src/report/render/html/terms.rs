@@ -37,17 +37,22 @@ impl<'a> Terms<'a> {
     /// The text, with a link to the glossary at each term that is new in this section.
     pub(super) fn marked(&self, text: &str) -> Markup {
         let lower = text.to_ascii_lowercase();
+        let mut pieces = Vec::new();
         let mut done = 0;
+        while let Some((start, end, position)) = self.next(text, &lower, done) {
+            pieces.push((&text[done..start], None));
+            pieces.push((&text[start..end], self.known.get(position)));
+            self.used.borrow_mut().insert(position);
+            done = end;
+        }
+        pieces.push((&text[done..], None));
         html! {
-            @while let Some((start, end, position)) = self.next(text, &lower, done) {
-                (text[done..start])
-                @if let Some(term) = self.known.get(position) {
-                    a.term href={ "#" (anchor(&term.lower)) } title=(term.meaning) { (text[start..end]) }
+            @for (words, term) in pieces {
+                @match term {
+                    Some(it) => { a.term href={ "#" (anchor(&it.lower)) } title=(it.meaning) { (words) } }
+                    None => { (words) }
                 }
-                @let _ = self.used.borrow_mut().insert(position);
-                @let _ = done = end;
             }
-            (text[done..])
         }
     }
 
