@@ -103,7 +103,8 @@ fn every_command_has_a_page_of_the_manual_that_renders() {
         std::fs::read_to_string(bench.path("pages/cotenant.1")).unwrap()
     );
     let page = bench.path("pages/cotenant-analyze.1");
-    let reader = Command::new("groff").args(["-man", "-Tutf8", "-ww"]).arg(page).output();
+    let reader =
+        Command::new("groff").args(["-man", "-Tutf8", "-ww", "-P-cbou"]).arg(page).output();
     match reader {
         Ok(output) => {
             let shown = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -48,7 +48,7 @@ pub(crate) fn look() -> Look {
     }
 }
 
-#[allow(clippy::disallowed_methods, reason = "the locale and the kind of terminal stand there")]
+#[expect(clippy::disallowed_methods, reason = "the locale and the kind of terminal stand there")]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
