@@ -147,7 +147,7 @@ fn single_figures_are_named_listed_and_written_instead_of_the_result() {
         &drawn[..400]
     );
     bench
-        .run(&["report", &it, "--figure", "all", "--figure-out", "f", "--size", "1920x1080"])
+        .run(&["report", &it, "--figure", "all", "--figure-out", "f", "--size", "960x540"])
         .expect_code(0);
     let count = listed.stdout().lines().count();
     assert_eq!(std::fs::read_dir(bench.path("f")).unwrap().count(), count);
