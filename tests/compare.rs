@@ -9,7 +9,7 @@ const AGGRESSOR: &str = include_str!("../fixtures/scenario/scenarios/aggressor.t
 
 /// The scenario with another seed, and without the tenants of these names.
 fn variant(seed: u64, left_out: &[&str]) -> String {
-    let head = AGGRESSOR.split("[expect]").next().unwrap();
+    let head = AGGRESSOR.split("[expect]").next().expect("a start");
     let kept = head.split("[[tenants]]").filter(|part| {
         left_out
             .iter()
@@ -31,7 +31,7 @@ fn document(answer: &Answer) -> Value {
 }
 
 fn service<'a>(document: &'a Value, tenant: &str, metric: &str) -> &'a Value {
-    let all = document["services"].as_array().unwrap();
+    let all = document["services"].as_array().expect("a list");
     let is_it = |it: &&Value| it["tenant"] == tenant && it["metric"] == metric;
     all.iter().find(is_it).unwrap_or_else(|| panic!("no {metric} of {tenant}: {document:#}"))
 }
@@ -147,7 +147,7 @@ fn single_figures_are_named_listed_and_written_instead_of_the_result() {
         &drawn[..400]
     );
     bench
-        .run(&["report", &it, "--figure", "all", "--figure-out", "f", "--size", "1920x1080"])
+        .run(&["report", &it, "--figure", "all", "--figure-out", "f", "--size", "960x540"])
         .expect_code(0);
     let count = listed.stdout().lines().count();
     assert_eq!(std::fs::read_dir(bench.path("f")).unwrap().count(), count);

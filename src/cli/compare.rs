@@ -37,7 +37,8 @@ pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError>
     let (before, after) = places(arguments)?;
     let form = Form::of(arguments.output.as_deref());
     check_places(arguments, &form)?;
-    let sides = [opened(&before, &arguments.question)?, opened(&after, &arguments.question)?];
+    let mut sides = [opened(&before, &arguments.question)?, opened(&after, &arguments.question)?];
+    tell_apart(&mut sides, &before, &after);
     let [first, second] = &sides;
     let found = during("comparing", || compare(&side(first), &side(second)));
     let input = ComparisonInput {
@@ -60,6 +61,19 @@ pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError>
         output::info(&format!("wrote {count} figures into {}", folder.display()));
     }
     Ok(exit_code(&found, arguments.comparison.fail_on))
+}
+
+/// Two recordings of one name are told apart by the folders that they lie in.
+fn tell_apart(sides: &mut [Opened; 2], before: &[PathBuf], after: &[PathBuf]) {
+    if sides[0].name != sides[1].name {
+        return;
+    }
+    for (side, paths) in sides.iter_mut().zip([before, after]) {
+        let folder = paths.first().and_then(|it| it.parent()).and_then(Path::file_name);
+        if let Some(folder) = folder {
+            side.name = format!("{}/{}", folder.to_string_lossy(), side.name);
+        }
+    }
 }
 
 /// The inputs before and after.

@@ -76,7 +76,7 @@ pub(super) fn told(it: &ServiceChange) -> String {
     let small = if it.is_small { ", though small" } else { "" };
     format!(
         "{} of `{}` changed by {change} ({low} to {high}): {word}{small}",
-        short(it.metric),
+        at_start(it.metric),
         it.tenant
     )
 }
@@ -151,6 +151,17 @@ fn gone(only: &[OneSided]) -> Option<String> {
             .flatten()
             .collect();
     (!parts.is_empty()).then(|| format!("In one recording only: {}.", parts.join("; ")))
+}
+
+/// The same at the start of a sentence; p99 and the like stay small.
+fn at_start(metric: Metric) -> String {
+    let short = short(metric);
+    let is_quantile = short.chars().nth(1).is_some_and(|it| it.is_ascii_digit());
+    let mut letters = short.chars();
+    match letters.next().filter(|_| !is_quantile) {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => short.clone(),
+    }
 }
 
 /// What a metric is called within a sentence.

@@ -12,7 +12,7 @@ use crate::analysis::compare::findings::{
 use crate::recommender::suitability::Suitability;
 use crate::report::Report;
 use crate::report::block::{Block, Mark, without_unused_terms};
-use crate::report::influences::quantities::{chance, share, short_first};
+use crate::report::influences::quantities::{chance, share, short};
 use crate::report::pieces::{heading, statement};
 use crate::report::sections::glossary;
 use crate::report::wording::{count, name, sentence, span, stopped};
@@ -54,12 +54,40 @@ pub fn report(input: &ComparisonInput<'_>) -> Report {
     blocks.extend(tables::words_blocks(input.suitability_before, input.suitability_after));
     blocks.extend(how(input));
     blocks.push(heading(2, "glossary", "Terms"));
-    blocks.extend(glossary::terms());
+    blocks.extend(terms());
     Report {
         title: sentence(&format!("{} against {}", it.before.name, it.after.name)),
         subtitle: subtitle(it),
         blocks: without_unused_terms(blocks),
     }
+}
+
+/// Words whose meaning is another one for a change than for an influence.
+const OWN_TERMS: [(&str, &str); 4] = [
+    (
+        "Confirmed",
+        "Of a change: the error over all tests is controlled, and the tenant's own load does not explain it. Of an influence: two independent tests agree, and few of all such findings together are false.",
+    ),
+    (
+        "Likely",
+        "Of a change: it is there, but the tenant's own load changed too, or is not known, and may explain it. Of an influence: one test is firm and the other does not object.",
+    ),
+    (
+        "Not shown",
+        "Nothing was found. That is no proof that nothing changed: what would have been noticed stands beside it.",
+    ),
+    (
+        "At equal load",
+        "What is left of a change when the tenant's own load is held fixed, by the line that both recordings show within themselves.",
+    ),
+];
+
+/// The glossary, with those words in this page's sense.
+fn terms() -> impl Iterator<Item = Block> {
+    let is_own = |it: &Block| matches!(it, Block::Term { term, .. } if OWN_TERMS.iter().any(|own| own.0 == term));
+    let own =
+        OWN_TERMS.iter().map(|it| Block::Term { term: it.0.to_owned(), meaning: it.1.to_owned() });
+    own.chain(glossary::terms().filter(move |it| !is_own(it)))
 }
 
 /// The kind of answer in a few words.
@@ -99,6 +127,8 @@ fn mark(it: &ServiceChange) -> Mark {
     match (it.verdict, it.certainty) {
         (ChangeVerdict::NotShown, _) => Mark::Absent,
         (ChangeVerdict::CannotTell, _) => Mark::Unknown,
+        (ChangeVerdict::Different, _) => Mark::Indirect,
+        (ChangeVerdict::Better, Some(Certainty::Confirmed)) => Mark::Fine,
         (_, Some(Certainty::Confirmed)) => Mark::Firm,
         _ => Mark::Probable,
     }
@@ -122,12 +152,13 @@ fn told(it: &ServiceChange) -> Block {
     let change = tables::interval(it.change_ratio, it.change_low, it.change_high)
         .unwrap_or_else(|| "an unknown amount".to_owned());
     let small = if it.is_small { " (below 5 %, so small)" } else { "" };
-    let text = format!(
-        "{} of `{}` changed by {change}{small}",
-        short_first(it.metric),
-        name(&it.tenant).replace('`', "'")
-    );
+    let text = format!("`{}`: {} changed by {change}{small}", quoted(it), short(it.metric));
     statement(mark(it), verdict(it), &text, it.reasons.clone())
+}
+
+/// The tenant's name within a sentence; it cannot end the marks around it.
+fn quoted(it: &ServiceChange) -> String {
+    name(&it.tenant).replace('`', "'")
 }
 
 /// What else is known about a change that was not shown; `None` where the table says it all.
@@ -135,7 +166,7 @@ fn not_shown(it: &ServiceChange) -> Option<Block> {
     if it.reasons.is_empty() {
         return None;
     }
-    let text = format!("{} of `{}`", short_first(it.metric), name(&it.tenant).replace('`', "'"));
+    let text = format!("`{}`: {}", quoted(it), short(it.metric));
     Some(statement(mark(it), verdict(it), &text, it.reasons.clone()))
 }
 

@@ -40,9 +40,9 @@ pub(super) fn changes(it: &Comparison) -> Vec<Block> {
         id: "changes".to_owned(),
         figure: Figure::Changes(ChangesFigure { groups }),
         caption: format!(
-            "{} of {} shown: an interval that stays clear of the line of no change stands by itself, a filled mark over all tests.{rest}",
-            number,
-            count(it.services.len(), "change was", "changes were"),
+            "{} of {} changed: a filled mark stands over all tests together, a ring does not.{rest}",
+            if number == 0 { "None".to_owned() } else { number.to_string() },
+            count(it.services.len(), "metric", "metrics"),
         ),
         key: "Mark: change of the typical value. Line: 95 % interval. Thin line below: the change at equal load, where the load moved.".to_owned(),
         alt: format!("Changes from before to after. {}.", told.join(". ")),

@@ -46,10 +46,10 @@ pub(super) fn services(it: &Comparison) -> Table {
             numbers("Before"),
             numbers("After"),
             numbers("Change"),
+            words("Shown"),
             numbers("At equal load"),
             numbers("Chance"),
             numbers("Would be noticed"),
-            words("Shown"),
         ],
         rows: it.services.iter().map(service).collect(),
     }
@@ -70,10 +70,10 @@ fn service(it: &ServiceChange) -> Vec<Cell> {
         level(it.before.as_ref().map(|it| it.typical)),
         level(it.after.as_ref().map(|it| it.typical)),
         change.map_or_else(|| missing(why), Cell::Quantity),
+        Cell::Marked(mark(it), verdict(it).to_owned()),
         equal.map_or_else(|| missing("the load did not move, or is not known"), Cell::Quantity),
         it.p_of_all.map_or_else(|| missing(why), |it| Cell::Quantity(chance(it))),
         noticed(it).map_or_else(|| missing(why), Cell::Quantity),
-        Cell::Marked(mark(it), verdict(it).to_owned()),
     ]
 }
 
@@ -149,7 +149,7 @@ fn condition(it: &ConditionChange) -> Vec<Cell> {
         _ => missing("the windows differ, or too little was seen for its memory"),
     };
     let (mark, shown) = match it.verdict {
-        ChangeVerdict::Different => (Mark::Firm, "changed"),
+        ChangeVerdict::Different => (Mark::Indirect, "changed"),
         ChangeVerdict::NotShown => (Mark::Absent, "not shown"),
         _ => (Mark::Unknown, "cannot tell"),
     };

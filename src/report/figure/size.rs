@@ -3,7 +3,7 @@
 use crate::report::figure::{Figure, MARGIN};
 
 /// Height of a row of a timeline that still shows its shape, in pixels.
-const LEAST_ROW: u32 = 84;
+const LEAST_ROW: u32 = 56;
 
 impl Figure {
     /// Least width and height at which all words stand apart, in pixels at their usual size, with the margin.

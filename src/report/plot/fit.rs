@@ -44,7 +44,9 @@ impl Fit {
         let natural = figure.natural_size();
         let share = |size: (u32, u32)| (width / f64::from(size.0)).min(height / f64::from(size.1));
         let least = figure.least_size();
-        let grown = share((natural.0.max(USUAL_WIDTH), natural.1));
+        // Rows of a fixed height leave a high sheet empty, so they may be as narrow as a usual picture.
+        let own = if figure.has_fixed_height() { least.0 } else { natural.0 };
+        let grown = share((own.max(USUAL_WIDTH), natural.1));
         let scale = if grown >= 1.0 { grown } else { share(least).min(1.0) };
         if scale < LEAST_SCALE {
             let [least_width, least_height] =

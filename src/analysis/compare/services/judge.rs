@@ -24,7 +24,10 @@ pub(super) fn judge(it: &mut ServiceChange, tests: usize, error_rate: f64) {
         it.reasons.extend(hidden(it));
         return;
     }
-    it.verdict = direction(it.metric, ratio, it.load.is_some());
+    it.verdict = match direction(it.metric, ratio, it.load.is_some()) {
+        _ if follows_load(it) => ChangeVerdict::Different,
+        plain => plain,
+    };
     if it.verdict == ChangeVerdict::Different {
         it.certainty = Some(Certainty::Confirmed);
         return;
@@ -32,6 +35,13 @@ pub(super) fn judge(it: &mut ServiceChange, tests: usize, error_rate: f64) {
     let (certainty, reason) = by_load(it, ratio);
     it.certainty = Some(certainty);
     it.reasons.extend(reason);
+}
+
+/// Whether answers only follow questions: a rate whose change vanishes at equal load.
+fn follows_load(it: &ServiceChange) -> bool {
+    let Some(load) = it.load.as_ref().filter(|it| it.has_moved) else { return false };
+    let ends = load.adjusted_low.zip(load.adjusted_high);
+    !is_time(it.metric) && ends.is_none_or(|it| it.0 <= 0.0 && it.1 >= 0.0)
 }
 
 /// What a change of this metric in this direction means.
