@@ -8,7 +8,7 @@ use crate::analysis::influence::findings::InfluenceVerdict;
 use crate::domain::ident::Subject;
 use crate::recommender::suitability::Suitability;
 use crate::report::block::{Block, Cell, Mark, Table};
-use crate::report::cells::{bytes_or, missing, numbers, percent_or, seconds_or, words};
+use crate::report::cells::{bytes_or, measure, missing, numbers, percent_or, seconds_or, words};
 use crate::report::compare::{mark, noticed, one_sided, verdict};
 use crate::report::influences::quantities::{chance, change, quantity, short, short_first};
 use crate::report::influences::wording::mark as mark_of;
@@ -132,7 +132,7 @@ fn condition(it: &ConditionChange) -> Vec<Cell> {
     };
     let digits = |value: f64| format!("{:.places$}", factor * value).replace('-', "−");
     let level = |value: Option<f64>| match value.filter(|it| it.is_finite()) {
-        Some(value) => Cell::Quantity(format!("{} {unit}", digits(value))),
+        Some(value) => measure(format!("{} {unit}", digits(value)), factor * value),
         None => missing("not recorded"),
     };
     let signed = |value: f64| match value > 0.0

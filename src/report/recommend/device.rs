@@ -8,7 +8,7 @@ use crate::recommender::reason::{Reason, Weight};
 use crate::recommender::situation::Current;
 use crate::recommender::verdict::{Chosen, Outcome, Rejected, Verdict};
 use crate::report::block::{Block, Cell, Mark, Table};
-use crate::report::cells::{missing, numbers, words};
+use crate::report::cells::{measure, missing, numbers, words};
 use crate::report::pieces::{heading, statement};
 use crate::report::recommend::lead::{disturbs, one, what};
 use crate::report::recommend::predicted;
@@ -196,9 +196,11 @@ fn size(mib: Option<f64>, reason: &str) -> Cell {
 fn p99(predicted: Option<&Predicted>) -> Cell {
     let Some(predicted) = predicted else { return missing("nothing was predicted") };
     match predicted.slowdown_p99_factor {
-        Some(it) if predicted.is_at_least => Cell::Quantity(format!("≥ {}", times(it.expected))),
-        Some(it) if !it.has_useful_end() => Cell::Quantity(format!("≥ {}", times(it.low))),
-        Some(it) => Cell::Quantity(interval(it)),
+        Some(it) if predicted.is_at_least => {
+            measure(format!("≥ {}", times(it.expected)), it.expected)
+        }
+        Some(it) if !it.has_useful_end() => measure(format!("≥ {}", times(it.low)), it.low),
+        Some(it) => measure(interval(it), it.expected),
         None => missing("nothing was predicted"),
     }
 }

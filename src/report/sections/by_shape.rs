@@ -6,7 +6,7 @@ use crate::domain::units::Seconds;
 use crate::recommender::suitability::{SharingWord, Suitability};
 use crate::report::ReportInput;
 use crate::report::block::{Block, Cell, Table};
-use crate::report::cells::{bytes_or, missing, numbers, seconds_or, words};
+use crate::report::cells::{bytes_or, measure, missing, numbers, seconds_or, words};
 use crate::report::sections::{Section, title};
 use crate::report::view::{
     DeviceView, devices, estimated_burst, level, profile, verdict, why_no_bursts, why_no_profile,
@@ -119,7 +119,9 @@ fn typical_burst(device: &DeviceView<'_>) -> Cell {
     let reason = || why_no_bursts(device.own.and_then(|it| it.whole()));
     let Some(profile) = device.own.and_then(profile) else { return missing(&reason()) };
     match (&profile.bursts, estimated_burst(profile)) {
-        (_, Some(estimate)) => Cell::Quantity(format!("≈ {}", Seconds(estimate.about_s))),
+        (_, Some(estimate)) => {
+            measure(format!("≈ {}", Seconds(estimate.about_s)), estimate.about_s)
+        }
         (Some(bursts), None) => {
             seconds_or(bursts.burst_lengths.p50_s, "all bursts are cut off by the recording's ends")
         }
