@@ -341,7 +341,7 @@ mod tests {
              cotenant_gpu_utilization_ratio{hw_id=\"gpu0\",hw_index=\"0\"} 0.372 1767225600.500000\n\
              # TYPE cotenant_energy_joules counter\n\
              # UNIT cotenant_energy_joules joules\n\
-             # HELP cotenant_energy_joules Energy used since the driver was loaded.\n\
+             # HELP cotenant_energy_joules Energy since the driver was loaded.\n\
              cotenant_energy_joules_total{hw_id=\"gpu0\",hw_index=\"0\"} 1234.567 1767225600.500000\n\
              # TYPE cotenant_sm_clock_hertz gauge\n\
              # UNIT cotenant_sm_clock_hertz hertz\n\

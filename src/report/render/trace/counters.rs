@@ -30,7 +30,7 @@ pub(crate) fn kept(series: &Series, most: Option<usize>) -> Vec<usize> {
     };
     let needed: Vec<usize> = (0..values.len()).filter(|it| !repeats(*it)).collect();
     let Some(most) = most.filter(|it| needed.len() > *it) else { return needed };
-    let stretch = (2 * needed.len()).div_ceil(most.max(2));
+    let stretch = needed.len().div_ceil((most / 2).max(1));
     let mut kept = Vec::with_capacity(most);
     for stretch in needed.chunks(stretch) {
         let by_value = |a: &&usize, b: &&usize| values[**a].total_cmp(&values[**b]);
