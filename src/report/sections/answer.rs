@@ -111,7 +111,7 @@ fn reasons(verdict: &Verdict) -> Vec<String> {
 
 /// A sentence for a card or a table, where names stand without marks.
 fn said(text: &str) -> String {
-    stopped(&capitalised(&plain(text)))
+    stopped(&plain(&capitalised(text)))
 }
 
 fn plain(text: &str) -> String {
@@ -216,7 +216,7 @@ fn by_device(answered: &[Answered<'_>]) -> Table {
 
 fn because(verdict: &Verdict) -> Cell {
     match &verdict.decisive {
-        Some(it) => Cell::Text(capitalised(&plain(&it.sentence))),
+        Some(it) => Cell::Text(plain(&capitalised(&it.sentence))),
         None => missing("nobody works on it"),
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn in_one_sentence(places: &[DeviceView<'_>]) -> Option<String> {
         [] => None,
         [only] => Some(format!("By its shape alone, {} {}.", only.name, predicate(word(only), 1))),
         several => {
-            Some(format!("By their shape alone, {} of {} GPUs.", list(&parts), several.len()))
+            Some(format!("By their shape alone, of {} GPUs {}.", several.len(), list(&parts)))
         }
     }
 }
