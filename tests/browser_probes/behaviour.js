@@ -52,13 +52,13 @@ async function probe(answers) {
   press(picture('duty-gpu-1'), 'ArrowDown');
   answers.spot = tip().textContent;
 
-  const table = [...document.querySelectorAll('.table table')].find(it => it.querySelectorAll('td .none').length > 2
-    && it.querySelectorAll('td[data-value]').length > 8);
-  const heads = [...table.tHead.rows[0].cells];
-  const column = heads.findIndex((_, at) => {
+  const isMixed = (table, at) => {
     const cells = [...table.tBodies[0].rows].map(it => it.cells[at]);
-    return cells.some(it => it.querySelector('.none')) && cells.filter(it => it.dataset.value).length > 2;
-  });
+    return cells.some(it => it.querySelector('.none')) && new Set(cells.map(it => it.dataset.value)).size > 3;
+  };
+  const columns = [...document.querySelectorAll('.table table')].flatMap(table =>
+    [...table.tHead.rows[0].cells].map((head, column) => ({ table, heads: [...head.parentNode.cells], column })));
+  const { table, heads, column } = columns.find(it => isMixed(it.table, it.column));
   const cells = () => [...table.tBodies[0].rows].map(it => it.cells[column]).map(it => it.dataset.value ?? (it.querySelector('.none') ? 'missing' : 'text'));
   answers.column = [heads[column].textContent, column];
   answers.order = cells();
@@ -73,7 +73,6 @@ async function probe(answers) {
   term.dispatchEvent(new FocusEvent('focus'));
   answers.term = tip().textContent;
   answers.meaning = document.querySelector(term.getAttribute('href')).nextElementSibling.textContent;
-  answers.headIsVisible = tip().getBoundingClientRect().right <= innerWidth;
 
   const stopped = new Promise(done => addEventListener('securitypolicyviolation', it => done(it.violatedDirective)));
   fetch('data:text/plain,hello').catch(() => {});
