@@ -150,6 +150,22 @@ fn hostile_names_stay_names() {
     assert!((profiles["other"].mean_ratio - 0.95).abs() < 0.01, "38 tenants of 2.5 %");
 }
 
+/// Three scrapes of one GPU with one tenant: also a sample of the folder of imports.
+#[test]
+fn the_golden_page_of_the_exporter_is_what_it_writes() {
+    let text = three_ways(&cotenant_scenario::shipped("bursty-30-300ms").unwrap()).text;
+    let pages: String = text.split_inclusive("# EOF\n").take(3).collect();
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/imports/prometheus-text/cotenant_serve.prom"
+    );
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, &pages).unwrap();
+    }
+    let golden = std::fs::read_to_string(path).unwrap();
+    assert!(golden == pages, "BLESS=1 cargo test --test exporter --test imports writes it anew");
+}
+
 #[test]
 fn processes_that_belong_to_nobody_are_kept_apart_within_the_places_there_are() {
     use cotenant::domain::ident::{GpuId, ProcessKey, Subject, TenantId};

@@ -3,6 +3,7 @@
 use crate::analysis::Question;
 use crate::cli::audit_args::{AuditArgs, AuditForm, Weight};
 use crate::cli::diagnose_forms::deliver;
+use crate::cli::ending::form_of;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::input::open;
 use crate::cli::node_files::{node, plan, plan_path, policy};
@@ -18,6 +19,7 @@ use std::path::Path;
 
 pub(crate) fn run(arguments: &AuditArgs, command: &str) -> Result<u8, CliError> {
     check_places(arguments)?;
+    let form = form(arguments)?;
     let (policy, tenants) = policy(arguments.policy.as_deref())?;
     let (words, files) = node(&arguments.node)?;
     let expected = arguments.expect.as_deref().map(plan).transpose()?;
@@ -40,7 +42,7 @@ pub(crate) fn run(arguments: &AuditArgs, command: &str) -> Result<u8, CliError> 
         tool_version: env!("CARGO_PKG_VERSION"),
         command,
     };
-    deliver(&bytes(&view, form(arguments))?, arguments.out.as_deref())?;
+    deliver(&bytes(&view, form)?, arguments.out.as_deref())?;
     Ok(exit_code(&found, arguments.fail_on))
 }
 
@@ -68,15 +70,14 @@ fn recording(arguments: &AuditArgs, policy: &Policy) -> Result<Option<Results>, 
 }
 
 /// The form: the one that was named, or that of the file's ending, or text.
-fn form(arguments: &AuditArgs) -> AuditForm {
-    let ending = arguments.out.as_deref().and_then(Path::extension).and_then(|it| it.to_str());
-    let of_file = match ending.map(str::to_ascii_lowercase).as_deref() {
-        Some("json") => AuditForm::Json,
-        Some("csv") => AuditForm::Csv,
-        Some("html" | "htm") => AuditForm::Html,
-        _ => AuditForm::Table,
-    };
-    arguments.output.unwrap_or(of_file)
+fn form(arguments: &AuditArgs) -> Result<AuditForm, CliError> {
+    let known = [
+        ("json", AuditForm::Json),
+        ("csv", AuditForm::Csv),
+        ("html", AuditForm::Html),
+        ("htm", AuditForm::Html),
+    ];
+    form_of(arguments.output, arguments.out.as_deref(), (AuditForm::Table, &known))
 }
 
 fn bytes(view: &AuditView<'_>, form: AuditForm) -> Result<Vec<u8>, CliError> {

@@ -2,6 +2,7 @@
 
 use crate::analysis::diagnosis_findings::ExperimentResult;
 use crate::cli::diagnose_args::{DiagnoseArgs, DiagnosisForm};
+use crate::cli::ending::form_of;
 use crate::cli::error::CliError;
 use crate::cli::output;
 use crate::report::Report;
@@ -16,15 +17,14 @@ const PNG_SCALE: u32 = 2;
 
 /// The form: the one that was named, or that of the file's ending, or text.
 pub(crate) fn form(arguments: &DiagnoseArgs) -> Result<DiagnosisForm, CliError> {
-    let ending = arguments.out.as_deref().and_then(Path::extension).and_then(|it| it.to_str());
-    let of_file = match ending.map(str::to_ascii_lowercase).as_deref() {
-        Some("json") => DiagnosisForm::Json,
-        Some("html" | "htm") => DiagnosisForm::Html,
-        Some("png") => DiagnosisForm::Png,
-        Some("svg") => DiagnosisForm::Svg,
-        _ => DiagnosisForm::Text,
-    };
-    let form = arguments.output.unwrap_or(of_file);
+    let known = [
+        ("json", DiagnosisForm::Json),
+        ("html", DiagnosisForm::Html),
+        ("htm", DiagnosisForm::Html),
+        ("png", DiagnosisForm::Png),
+        ("svg", DiagnosisForm::Svg),
+    ];
+    let form = form_of(arguments.output, arguments.out.as_deref(), (DiagnosisForm::Text, &known))?;
     let is_picture = matches!(form, DiagnosisForm::Png | DiagnosisForm::Svg);
     if is_picture && arguments.experiment.experiment.is_some() {
         return Err(CliError::usage(

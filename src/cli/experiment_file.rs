@@ -3,6 +3,7 @@
 use crate::analysis::diagnosis_findings::ExperimentPlan;
 use crate::cli::error::CliError;
 use crate::cli::moment::{Moment, rfc3339};
+use crate::domain::invisible::harmless;
 use crate::domain::time::{TimeSpan, Timestamp};
 use std::path::Path;
 
@@ -148,8 +149,7 @@ impl Row<'_> {
 
 /// The blocks of a plan with their times, to be followed and to be read again.
 pub(crate) fn write(plan: &ExperimentPlan, starting: Timestamp) -> String {
-    let suspect: String =
-        plan.suspect.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+    let suspect: String = harmless(&plan.suspect, ' ');
     let mut text =
         format!("# suspect: {suspect}\n# settle_s: {}\n{}\n", plan.settle_s, COLUMNS.join(","));
     let at = |position: usize| {

@@ -20,6 +20,9 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// What decides whether a download is the same, as options.
+const QUESTION: [&str; 6] = ["selector", "from", "to", "last", "step", "latency"];
+
 /// Variable of the environment that may hold a token.
 const TOKEN: &str = "COTENANT_PROMETHEUS_TOKEN";
 
@@ -59,12 +62,7 @@ pub(crate) fn import_into(
             output::info(&format!("{}: going on where it stopped", parts.folder().display()));
             plan
         }
-        Some(_) => {
-            return Err(CliError::usage(
-                format!("{}: holds another download", parts.folder().display()),
-                "remove that folder, or choose another recording with -o",
-            ));
-        }
+        Some(plan) => return Err(other_download(&parts, &plan.asked, &question(asked, &client))),
         None => {
             let plan = new_plan(asked, &client).inspect_err(|_| parts.remove())?;
             parts.keep_plan(&plan)?;
@@ -107,6 +105,29 @@ fn read(
     let mut sink = Joined::new(writer);
     let (importer, file) = (&PrometheusJson, client.shown());
     Ok(crate::import::import(importer, &mut input, &file, &options, source, &mut sink)?)
+}
+
+/// A download that was begun with other options cannot go on with these.
+fn other_download(parts: &Parts, begun: &str, now: &str) -> CliError {
+    let value = |of: &str, key: &str| {
+        let begins = of.find(&format!(" {key}="))?;
+        let rest = &of[begins + key.len() + 2..];
+        let ends = QUESTION.iter().filter_map(|it| rest.find(&format!(" {it}="))).min();
+        Some(rest[..ends.unwrap_or(rest.len())].to_owned())
+    };
+    let differs = |key: &&&str| value(begun, key) != value(now, key);
+    let mut other: Vec<String> =
+        QUESTION.iter().filter(differs).map(|it| format!("--{it}")).collect();
+    if begun.split(' ').next() != now.split(' ').next() {
+        other.insert(0, "address".to_owned());
+    }
+    let folder = parts.folder().display();
+    CliError::usage(
+        format!("{folder}: holds a download that was begun with another {}", other.join(", ")),
+        format!(
+            "give what it was begun with, and it goes on where it stopped; to begin anew, remove {folder}, or choose another recording with -o"
+        ),
+    )
 }
 
 fn folder_beside(recording: &Path) -> PathBuf {

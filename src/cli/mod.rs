@@ -12,6 +12,7 @@ mod diagnose;
 mod diagnose_args;
 mod diagnose_forms;
 mod doctor;
+mod ending;
 mod error;
 mod experiment_file;
 mod export;

@@ -1,6 +1,7 @@
 //! Standard output carries the result, standard error everything else.
 
 use crate::cli::error::CliError;
+use crate::domain::invisible::harmless_lines;
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -71,8 +72,7 @@ fn note(style: Style, word: &str, text: &str) {
     let _ = writeln!(anstream::stderr(), "{style}{word}{style:#} {}", printable(text));
 }
 
-/// Text from files and names may hold control characters, which must not steer a terminal.
+/// Text from files and names may hold letters that would steer a terminal or turn its lines around.
 fn printable(text: &str) -> String {
-    let is_unsafe = |it: char| it.is_control() && it != '\n';
-    text.chars().map(|it| if is_unsafe(it) { '\u{fffd}' } else { it }).collect()
+    harmless_lines(text, '\u{fffd}')
 }

@@ -1,6 +1,7 @@
 //! `cotenant plan`: a fleet of recordings becomes a plan of who shares with whom, and of what that costs in freedom.
 
 use crate::cli::diagnose_forms::deliver;
+use crate::cli::ending::form_of;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::node_files::policy;
 use crate::cli::output;
@@ -24,12 +25,12 @@ use crate::report::render::{html, json, text};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
-    let form = form(arguments);
+    let form = form(arguments)?;
     check_places(arguments)?;
     let (policy, said) = policy(arguments.policy.as_deref())?;
     let hardware = read(arguments.hardware.as_deref(), Hardware::from_toml)?;
     let prices = read(arguments.prices.as_deref(), Hardware::prices_from_toml)?;
-    let sources = sources(&arguments.recordings, arguments.one_host)?;
+    let (sources, left_out) = sources(&arguments.recordings, arguments.one_host)?;
     let how = Keeping {
         foreign: &arguments.foreign,
         policy: &policy,
@@ -60,6 +61,10 @@ pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
     });
     let mut notes = notes(&sources, arguments);
     notes.extend(damaged);
+    if let Some(told) = left_out.told() {
+        output::warning(&told);
+        notes.push(told);
+    }
     let result = FleetInput {
         title: &title_of(&arguments.recordings),
         plan: &found,
@@ -76,15 +81,14 @@ pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
 }
 
 /// The form: the one that was named, or that of the file's ending, or text.
-fn form(arguments: &PlanArgs) -> PlanForm {
-    let ending = arguments.out.as_deref().and_then(Path::extension).and_then(|it| it.to_str());
-    let of_file = match ending.map(str::to_ascii_lowercase).as_deref() {
-        Some("json") => PlanForm::Json,
-        Some("csv") => PlanForm::Csv,
-        Some("html" | "htm") => PlanForm::Html,
-        _ => PlanForm::Table,
-    };
-    arguments.output.unwrap_or(of_file)
+fn form(arguments: &PlanArgs) -> Result<PlanForm, CliError> {
+    let known = [
+        ("json", PlanForm::Json),
+        ("csv", PlanForm::Csv),
+        ("html", PlanForm::Html),
+        ("htm", PlanForm::Html),
+    ];
+    form_of(arguments.output, arguments.out.as_deref(), (PlanForm::Table, &known))
 }
 
 fn check_places(arguments: &PlanArgs) -> Result<(), CliError> {

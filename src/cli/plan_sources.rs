@@ -31,14 +31,42 @@ impl RecordingSource {
     }
 }
 
+/// Files beside recordings that nobody named.
+#[derive(Debug, Default)]
+pub(crate) struct LeftOut {
+    count: usize,
+    first: Option<PathBuf>,
+}
+
+impl LeftOut {
+    fn add(&mut self, path: PathBuf) {
+        self.count += 1;
+        self.first.get_or_insert(path);
+    }
+
+    /// How many, and why, in one sentence; `None` without any.
+    pub(crate) fn told(&self) -> Option<String> {
+        let first = self.first.as_ref()?.display();
+        Some(match self.count {
+            1 => format!(
+                "{first} is left out: in a folder only recordings are looked for; name a foreign log itself"
+            ),
+            several => format!(
+                "{several} files beside recordings are left out, such as {first}: in a folder only recordings are looked for; name foreign logs themselves"
+            ),
+        })
+    }
+}
+
 /// Everything that was named, in the order of the paths; each once.
 ///
 /// Errors: a path that is not there, a pattern that fits nothing, a folder without a recording.
 pub(crate) fn sources(
     given: &[PathBuf],
     is_one_host: bool,
-) -> Result<Vec<RecordingSource>, CliError> {
+) -> Result<(Vec<RecordingSource>, LeftOut), CliError> {
     let mut found: Vec<RecordingSource> = Vec::new();
+    let mut left_out = LeftOut::default();
     let mut foreign: Vec<PathBuf> = Vec::new();
     for path in given {
         for path in expanded(path)? {
@@ -47,7 +75,7 @@ pub(crate) fn sources(
                 foreign.push(path);
                 continue;
             }
-            collect(&path, None, MOST_DEPTH, &mut found)?;
+            collect(&path, None, MOST_DEPTH, (&mut found, &mut left_out))?;
             if found.len() == before {
                 return Err(CliError::usage(
                     format!("{}: no recording is in it", path.display()),
@@ -67,7 +95,7 @@ pub(crate) fn sources(
     }
     found.sort_by(|one, other| one.paths.cmp(&other.paths));
     found.dedup();
-    Ok(found)
+    Ok((found, left_out))
 }
 
 /// Recordings at or below a path; hidden folders are left out.
@@ -75,7 +103,7 @@ fn collect(
     path: &Path,
     host: Option<String>,
     depth: usize,
-    found: &mut Vec<RecordingSource>,
+    (found, left_out): (&mut Vec<RecordingSource>, &mut LeftOut),
 ) -> Result<(), CliError> {
     let host = host_of(path).or(host);
     let is_folder = path.is_dir();
@@ -90,7 +118,9 @@ fn collect(
     for inside in listed(path)? {
         let name = name_of(&inside);
         if inside.is_dir() && !name.starts_with('.') {
-            collect(&inside, host.clone(), depth - 1, found)?;
+            collect(&inside, host.clone(), depth - 1, (found, left_out))?;
+        } else if !inside.is_dir() && !name.starts_with('.') && !is_kept(&inside) {
+            left_out.add(inside);
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! `cotenant recommend`: how each GPU should be shared, why, and the files that make it so.
 
 use crate::cli::diagnose_forms::deliver;
+use crate::cli::ending::form_of;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::input::open;
 use crate::cli::node_files::{node, policy};
@@ -12,6 +13,7 @@ use crate::cli::recommend_seen::tenants;
 use crate::cli::results::{analyse, question, title_of};
 use crate::cluster::facts::NodeWords;
 use crate::colocation::whatif::Options;
+use crate::domain::invisible::harmless;
 use crate::domain::outline::Outline;
 use crate::recommender::configuration::{Configuration, Decided, configuration};
 use crate::recommender::decide::decide;
@@ -28,7 +30,7 @@ use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &RecommendArgs, command: &str) -> Result<u8, CliError> {
-    let form = form(arguments);
+    let form = form(arguments)?;
     check_places(arguments)?;
     let (policy, said) = policy(arguments.question.policy.as_deref())?;
     let words = words(&arguments.node)?;
@@ -74,15 +76,15 @@ pub(crate) fn run(arguments: &RecommendArgs, command: &str) -> Result<u8, CliErr
 }
 
 /// The form: the one that was named, or that of the file's ending, or text.
-fn form(arguments: &RecommendArgs) -> RecommendForm {
-    let ending = arguments.out.as_deref().and_then(Path::extension).and_then(|it| it.to_str());
-    let of_file = match ending.map(str::to_ascii_lowercase).as_deref() {
-        Some("json") => RecommendForm::Json,
-        Some("yaml" | "yml") => RecommendForm::Yaml,
-        Some("html" | "htm") => RecommendForm::Html,
-        _ => RecommendForm::Table,
-    };
-    arguments.output.unwrap_or(of_file)
+fn form(arguments: &RecommendArgs) -> Result<RecommendForm, CliError> {
+    let known = [
+        ("json", RecommendForm::Json),
+        ("yaml", RecommendForm::Yaml),
+        ("yml", RecommendForm::Yaml),
+        ("html", RecommendForm::Html),
+        ("htm", RecommendForm::Html),
+    ];
+    form_of(arguments.output, arguments.out.as_deref(), (RecommendForm::Table, &known))
 }
 
 fn check_places(arguments: &RecommendArgs) -> Result<(), CliError> {
@@ -170,7 +172,7 @@ fn yaml(configuration: &Configuration) -> String {
         }
     }
     for it in &configuration.cautions {
-        let line: String = it.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+        let line = harmless(it, ' ');
         text.push_str(&format!("# mind: {line}\n"));
     }
     match text.is_empty() {

@@ -18,7 +18,8 @@ use crate::sampler::nvml::Library;
 use crate::sampler::services;
 use crate::sampler::source::GpuHost;
 use crate::sampler::{Audience, Notice, Plan, Status};
-use std::net::TcpListener;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +34,8 @@ struct Shared {
 }
 
 pub(crate) fn run(arguments: &ServeArgs) -> Result<u8, CliError> {
-    if !arguments.listen.ip().is_loopback() && !arguments.allow_remote {
+    let addresses = addresses(&arguments.listen)?;
+    if addresses.iter().any(|it| !it.ip().is_loopback()) && !arguments.allow_remote {
         return Err(CliError::usage(
             format!("{} can be reached by other hosts, and there is no password", arguments.listen),
             "listen at 127.0.0.1 behind a proxy, or add --allow-remote where the network is trusted",
@@ -43,13 +45,12 @@ pub(crate) fn run(arguments: &ServeArgs) -> Result<u8, CliError> {
     let library = Library::open(arguments.nvml_library.as_deref())?;
     let gpus = chosen(&library, &arguments.gpu)?;
     let is_over = ends_on_signals()?;
-    let listener = TcpListener::bind(arguments.listen).map_err(|it| {
-        CliError::usage(
-            format!("cannot listen at {}: {it}", arguments.listen),
-            "choose another port with --listen, or end what listens there",
-        )
-    })?;
-    let address = listener.local_addr().unwrap_or(arguments.listen);
+    let listener = TcpListener::bind(addresses.as_slice())
+        .map_err(|it| cannot_listen(&arguments.listen, &it))?;
+    let address = match listener.local_addr() {
+        Ok(it) => it.to_string(),
+        Err(_) => arguments.listen.clone(),
+    };
     let plan = Plan {
         unreachable: unreachable(&library, &arguments.gpu),
         gpus,
@@ -83,6 +84,48 @@ pub(crate) fn run(arguments: &ServeArgs) -> Result<u8, CliError> {
         crate::sampler::run(&host, &clock, &plan, &mut tenants, &events, &mut sink, &mut audience);
     audience.screen.live.end();
     outcome.map_err(CliError::from).map(|_| 0)
+}
+
+/// The addresses behind what the user named, those of IPv4 first.
+fn addresses(listen: &str) -> Result<Vec<SocketAddr>, CliError> {
+    let refused = |problem: String| {
+        let remedy = "give ADDRESS:PORT, such as 127.0.0.1:9835, localhost:9835 or [::1]:9835";
+        CliError::usage(format!("cannot listen at `{listen}`: {problem}"), remedy)
+    };
+    let is_whole = listen.rsplit_once(':').is_some_and(|it| {
+        !it.0.is_empty()
+            && it.1.parse::<u16>().is_ok()
+            && (!it.0.contains(':') || it.0.ends_with(']'))
+    });
+    if !is_whole {
+        return Err(refused("it is no address with a port".to_owned()));
+    }
+    let found = listen.to_socket_addrs().map_err(|_| refused("no host is called so".to_owned()))?;
+    let mut found: Vec<SocketAddr> = found.collect();
+    found.sort_by_key(SocketAddr::is_ipv6);
+    match found.is_empty() {
+        true => Err(refused("no host is called so".to_owned())),
+        false => Ok(found),
+    }
+}
+
+/// What is wrong with an address that cannot be had, and what to do about that.
+fn cannot_listen(listen: &str, error: &std::io::Error) -> CliError {
+    let (problem, remedy) = match error.kind() {
+        ErrorKind::AddrInUse => (
+            "another program listens there".to_owned(),
+            "choose another port with --listen, or end what listens there",
+        ),
+        ErrorKind::AddrNotAvailable => (
+            "this host has no such address".to_owned(),
+            "give one of its own (`ip address` lists them), or 0.0.0.0 for all, with --allow-remote",
+        ),
+        ErrorKind::PermissionDenied => {
+            ("this user may not listen at that port".to_owned(), "choose a port of 1024 or above")
+        }
+        _ => (error.to_string(), "choose another address or port with --listen"),
+    };
+    CliError::usage(format!("cannot listen at {listen}: {problem}"), remedy)
 }
 
 /// Starts to answer; what is asked for before the first look is not ready.

@@ -3,14 +3,13 @@
 use crate::cli::record_args::{look_interval, share};
 use crate::domain::time::SampleInterval;
 use clap::Args;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Address and port to answer at; anything but loopback needs --allow-remote
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9835")]
-    pub(crate) listen: SocketAddr,
+    pub(crate) listen: String,
     /// Answer at an address that other hosts can reach; there is no password and no TLS
     #[arg(long)]
     pub(crate) allow_remote: bool,

@@ -1,5 +1,6 @@
 //! The answer to a what-if in the form that was asked for.
 
+use crate::cli::ending::form_of;
 use crate::cli::error::CliError;
 use crate::cli::output;
 use crate::cli::whatif_args::{WhatIfArgs, WhatIfForm};
@@ -8,23 +9,21 @@ use crate::report::plot::{Format, render};
 use crate::report::render::csv::whatif as lines;
 use crate::report::render::{html, json, text};
 use crate::report::whatif::{WhatIf, picture, report};
-use std::path::Path;
 
 /// Pixels of a PNG for each point of the figure.
 const PNG_SCALE: u32 = 2;
 
 /// The form: the one that was named, or that of the file's ending, or text.
 pub(crate) fn form(arguments: &WhatIfArgs) -> Result<WhatIfForm, CliError> {
-    let ending = arguments.out.as_deref().and_then(Path::extension).and_then(|it| it.to_str());
-    let of_file = match ending.map(str::to_ascii_lowercase).as_deref() {
-        Some("json") => WhatIfForm::Json,
-        Some("csv") => WhatIfForm::Csv,
-        Some("html" | "htm") => WhatIfForm::Html,
-        Some("png") => WhatIfForm::Png,
-        Some("svg") => WhatIfForm::Svg,
-        _ => WhatIfForm::Table,
-    };
-    let form = arguments.output.unwrap_or(of_file);
+    let known = [
+        ("json", WhatIfForm::Json),
+        ("csv", WhatIfForm::Csv),
+        ("html", WhatIfForm::Html),
+        ("htm", WhatIfForm::Html),
+        ("png", WhatIfForm::Png),
+        ("svg", WhatIfForm::Svg),
+    ];
+    let form = form_of(arguments.output, arguments.out.as_deref(), (WhatIfForm::Table, &known))?;
     if form == WhatIfForm::Png && arguments.out.is_none() && output::is_terminal() {
         let message = "a terminal cannot show a PNG";
         return Err(CliError::usage(message, "name a file for it: --out FILE"));

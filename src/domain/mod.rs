@@ -8,6 +8,7 @@ pub(crate) mod endpoint;
 pub mod glob;
 pub(crate) mod histogram;
 pub mod ident;
+pub mod invisible;
 pub mod metric;
 pub mod metric_table;
 pub mod mig_geometry;

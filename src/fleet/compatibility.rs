@@ -93,13 +93,26 @@ pub(crate) fn compatibilities(
         let name = |it: &ClassKey| names.get(it).cloned().unwrap_or_default();
         found.push(Compatibility {
             pool: pool.name.clone(),
+            within_a_domain: within.about([name(&classes[0]), name(&classes[1])]),
+            between_strangers: between.about([name(&classes[0]), name(&classes[1])]),
             one: name(&classes[0]),
             other: name(&classes[1]),
-            within_a_domain: within,
-            between_strangers: between,
         });
     }
     (found, costs)
+}
+
+impl PairVerdict {
+    /// The same with its reason about classes, where the decision was about two members of no name.
+    fn about(mut self, classes: [String; 2]) -> Self {
+        let is_one = classes[0] == classes[1];
+        for (place, class) in classes.iter().enumerate() {
+            let word = DOMAINS[place];
+            let called = if is_one { format!("{word} of {class}") } else { class.clone() };
+            self.reason = self.reason.replace(&format!("`{word}`"), &format!("`{called}`"));
+        }
+        self
+    }
 }
 
 /// One member of each class that may share: the one of median busy share. Classes rise.

@@ -28,7 +28,7 @@ pub struct Sensitivity {
     pub gpus_before: usize,
     /// GPUs that it would take then.
     pub gpus_after: usize,
-    /// Further GPUs that have to be there beyond what the change brings with it: for doubled tenants those that they need at least.
+    /// Further GPUs that it would take: `gpus_after` less `gpus_before`, for doubled tenants with those that they sit on.
     pub gpus_more: i64,
     /// GPUs of the plan whose layout or way to share changes, or whose tenants do.
     pub gpus_changed: usize,

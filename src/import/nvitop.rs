@@ -17,7 +17,7 @@ use crate::import::run::origin::Origin;
 use crate::import::run::seen::{MetricSet, Seen, Silence};
 use crate::import::smi::csv::split;
 use crate::import::smi::program::Programs;
-use crate::import::text::cells::number;
+use crate::import::text::cells::{factor_to, number};
 use crate::import::text::lines::{Lines, head_lines};
 use crate::import::text::stamp::{EpochUnit, epoch};
 use crate::import::{Importer, Likeness};
@@ -92,7 +92,7 @@ impl Column {
             _ => return None,
         };
         let (rest, metric) = rest.rsplit_once('/')?;
-        let (metric, factor) = Metric::from_foreign(Dialect::Nvitop, metric)?;
+        let (metric, factor) = in_unit(metric)?;
         let (rest, device) = rest.rsplit_once('/').unwrap_or(("", rest));
         if !device.contains("gpu:") {
             return None;
@@ -117,6 +117,35 @@ impl Column {
             None => Subject::Device { gpu },
         })
     }
+}
+
+/// Units in which nvitop's own columns stand.
+const USUAL_UNITS: [&str; 4] = ["MiB", "%", "W", "C"];
+
+/// A metric of nvitop by its name without the unit.
+fn without_unit(name: &str) -> Option<(Metric, &str)> {
+    let (stem, unit) = name.strip_suffix(')')?.rsplit_once(" (")?;
+    let usual = |it: &&str| Metric::from_foreign(Dialect::Nvitop, &format!("{stem} ({it})"));
+    USUAL_UNITS.iter().find_map(usual).map(|it| (it.0, unit))
+}
+
+/// A metric and the factor to its unit: nvitop's own, or one that a script made of it, such as `memory_used (GiB)`.
+fn in_unit(name: &str) -> Option<(Metric, f64)> {
+    Metric::from_foreign(Dialect::Nvitop, name).or_else(|| {
+        let (metric, unit) = without_unit(name)?;
+        Some((metric, factor_to(metric.spec().unit, unit)?))
+    })
+}
+
+/// A column of a known metric of a GPU whose unit does not fit it.
+fn is_in_strange_unit(name: &str) -> bool {
+    let mut parts = name.rsplit('/');
+    let is_statistic = parts.next().is_some_and(|it| it == "last" || it == "mean");
+    let metric = parts.next().unwrap_or_default();
+    is_statistic
+        && name.contains("gpu:")
+        && without_unit(metric).is_some()
+        && in_unit(metric).is_none()
 }
 
 /// What a header means.
@@ -203,6 +232,12 @@ impl NvitopFile {
                 "only `{tag}` is read; collections inside it are left out: {}",
                 names.join(", ")
             ));
+        }
+        let strange: Vec<&str> =
+            cells.iter().copied().filter(|it| is_in_strange_unit(it)).collect();
+        if !strange.is_empty() {
+            let names = strange.join("`, `");
+            run.warn(format!("`{names}`: the unit does not fit what is measured; left out"));
         }
         let mut columns: BTreeMap<Subject, Vec<(usize, Column)>> = BTreeMap::new();
         for (place, column) in all.iter().filter(|it| it.1.tag == tag) {
@@ -383,6 +418,19 @@ mod tests {
 
     fn import(text: &str) -> Outcome {
         read(&Nvitop, text, &ImportOptions::default())
+    }
+
+    #[test]
+    fn a_column_in_another_unit_is_converted_and_one_in_no_unit_that_fits_is_named() {
+        let it = import(
+            "a/timestamp,a/gpu:0/memory_used (GiB)/last,a/gpu:0/power_usage (mW)/last,a/gpu:0/temperature (MiB)/last\n1000,2,70000,40\n1001,2.5,71000,41\n",
+        );
+        let used = it.values(&gpu("gpu0"), Metric::FramebufferUsed);
+        assert_eq!(used, [2.0 * 1024.0 * MIB, 2.5 * 1024.0 * MIB]);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::Power), [70_000.0, 71_000.0]);
+        let warnings = it.result.unwrap().warnings;
+        let told = warnings.iter().find(|it| it.contains("temperature (MiB)"));
+        assert!(told.is_some_and(|it| it.contains("left out")), "{warnings:?}");
     }
 
     #[test]

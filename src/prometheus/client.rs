@@ -3,6 +3,7 @@
 use crate::domain::endpoint::{Endpoint, basic};
 use crate::prometheus::problem::Problem;
 use crate::prometheus::query::encoded;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
@@ -14,6 +15,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Longest text of a refusal that is read, in bytes.
 const LONGEST_REFUSAL: u64 = 64 << 10;
+
+/// How the system's library says that a name leads nowhere.
+const LOOKUP_FAILED: &str = "failed to lookup address";
 
 /// How a server is asked.
 #[derive(Clone)]
@@ -71,6 +75,8 @@ pub struct Client {
     agent: ureq::Agent,
     endpoint: Endpoint,
     settings: Settings,
+    /// Whether it ever answered.
+    was_reached: AtomicBool,
 }
 
 impl Client {
@@ -104,7 +110,8 @@ impl Client {
             .user_agent(concat!("cotenant/", env!("CARGO_PKG_VERSION")))
             .accept("application/json")
             .build();
-        Ok(Self { agent: config.new_agent(), endpoint, settings })
+        let was_reached = AtomicBool::new(false);
+        Ok(Self { agent: config.new_agent(), endpoint, settings, was_reached })
     }
 
     /// The address for people and recordings, without password.
@@ -154,6 +161,7 @@ impl Client {
             request = request.header(name, value);
         }
         let mut response = request.call().map_err(|it| self.problem(it))?;
+        self.was_reached.store(true, Ordering::Relaxed);
         let status = response.status().as_u16();
         let header = |name: &str| {
             response.headers().get(name).and_then(|it| it.to_str().ok()).map(str::to_owned)
@@ -176,12 +184,19 @@ impl Client {
         whole(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    fn unresolved(&self) -> Problem {
+        let name = host_of(self.endpoint.url()).to_owned();
+        Problem::Unresolved { name, was_reached: self.was_reached.load(Ordering::Relaxed) }
+    }
+
     fn problem(&self, error: ureq::Error) -> Problem {
         use std::io::ErrorKind;
         match error {
             ureq::Error::Timeout(_) => Problem::Slow(self.settings.timeout),
             ureq::Error::BodyExceedsLimit(it) => Problem::TooMuch(format!("more than {it} bytes")),
-            ureq::Error::HostNotFound => Problem::Connection("no such host".to_owned()),
+            ureq::Error::HostNotFound => self.unresolved(),
+            // The resolver of the system has no kind of its own among the errors.
+            ureq::Error::Io(it) if it.to_string().contains(LOOKUP_FAILED) => self.unresolved(),
             ureq::Error::Tls(it) => Problem::Certificate(it.to_owned()),
             ureq::Error::Rustls(it) => Problem::Certificate(it.to_string()),
             ureq::Error::Protocol(_) => Problem::Broken("it is no HTTP".to_owned()),
@@ -195,6 +210,17 @@ impl Client {
             },
             _ => Problem::Connection("for no reason that was told".to_owned()),
         }
+    }
+}
+
+/// The host in an address, without user and port.
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |it| it.1);
+    let host = rest.split(['/', '?']).next().unwrap_or(rest);
+    let host = host.rsplit_once('@').map_or(host, |it| it.1);
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|it| it.is_ascii_digit()) => name,
+        _ => host,
     }
 }
 
@@ -228,21 +254,24 @@ fn refusal(body: &[u8]) -> String {
     }
 }
 
+/// Whether a text begins as HTML does.
+fn is_page(body: &str) -> bool {
+    let start: String = body.trim_start().chars().take(15).collect::<String>().to_lowercase();
+    ["<!doctype html", "<html", "<head", "<!--"].iter().any(|it| start.starts_with(it))
+}
+
 /// The body, if it is a whole answer that was successful.
 fn whole(body: String) -> Result<String, Problem> {
     match serde_json::from_str::<Envelope>(&body) {
         Ok(it) if it.status == "success" => Ok(body),
         Ok(it) if it.status == "error" => Err(Problem::of_status(422, &it.error, None)),
-        Ok(_) => Err(Problem::Refused {
-            status: 200,
-            said: "it is JSON, but no answer of Prometheus".to_owned(),
-        }),
+        Ok(_) => Err(Problem::Foreign("it sends JSON of another kind")),
         Err(error) if error.is_eof() && body.trim_start().starts_with('{') => {
             Err(Problem::Broken("its end is missing".to_owned()))
         }
-        Err(_) => Err(Problem::Refused {
-            status: 200,
-            said: "it is no JSON; perhaps a page to log in".to_owned(),
-        }),
+        Err(_) if is_page(&body) => Err(Problem::Foreign(
+            "it sends a web page, perhaps one to log in, or another path is meant",
+        )),
+        Err(_) => Err(Problem::Foreign("it sends no JSON")),
     }
 }

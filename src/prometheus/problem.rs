@@ -1,5 +1,6 @@
 //! Why a server gave no answer, and what to do about it.
 
+use crate::domain::invisible::is_invisible;
 use std::time::Duration;
 
 /// Words by which servers say that a question asks for too much at once.
@@ -24,6 +25,17 @@ pub enum Problem {
     /// There is no connection.
     #[error("cannot connect: {0}")]
     Connection(String),
+    /// Its name leads nowhere.
+    #[error("no host is called `{name}`, as far as this one can find out")]
+    Unresolved {
+        /// The name.
+        name: String,
+        /// Whether it was found before, so that it may be found again.
+        was_reached: bool,
+    },
+    /// It answers, but not as Prometheus does; what it sent instead.
+    #[error("it is no API of Prometheus: {0}")]
+    Foreign(&'static str),
     /// The answer took too long.
     #[error("no whole answer within {0:?}")]
     Slow(Duration),
@@ -81,7 +93,7 @@ pub enum Problem {
 impl Problem {
     /// What an answer with this status and text is.
     pub(crate) fn of_status(status: u16, said: &str, pause: Option<Duration>) -> Self {
-        let said: String = said.chars().filter(|it| !it.is_control()).take(200).collect();
+        let said: String = said.chars().filter(|it| !is_invisible(*it)).take(200).collect();
         let lower = said.to_ascii_lowercase();
         let is_too_much = TOO_MUCH.iter().any(|it| lower.contains(it));
         match status {
@@ -95,7 +107,11 @@ impl Problem {
 
     /// Whether asking again may help.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Connection(_) | Self::Slow(_) | Self::Broken(_) | Self::Busy { .. })
+        match self {
+            Self::Unresolved { was_reached, .. } => *was_reached,
+            Self::Connection(_) | Self::Slow(_) | Self::Broken(_) | Self::Busy { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether asking for less may help.
@@ -109,6 +125,12 @@ impl Problem {
             Self::Given(_) => "give it as http://HOST:PORT or https://HOST/PREFIX",
             Self::Connection(_) => {
                 "check the address and whether the server runs; in Kubernetes: kubectl port-forward service/prometheus 9090"
+            }
+            Self::Unresolved { .. } => {
+                "check how the name is spelt; a name of a Kubernetes service is known inside the cluster only: kubectl port-forward service/prometheus 9090, then http://localhost:9090"
+            }
+            Self::Foreign(_) => {
+                "open the address with /api/v1/labels behind it in a browser: a page to log in needs a token (COTENANT_PROMETHEUS_TOKEN or --token-file); a page of Prometheus, Grafana or a proxy needs the address in front of /api/v1, such as http://HOST:9090 or https://HOST/prometheus"
             }
             Self::Slow(_) => "give it more time with --timeout, or ask for less with --selector",
             Self::Broken(_) => "look at what stands between here and the server, such as a proxy",

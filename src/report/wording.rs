@@ -1,5 +1,6 @@
 //! How names, times and counts become words that are safe to show.
 
+use crate::domain::invisible::is_invisible;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::domain::units::Seconds;
 
@@ -25,14 +26,6 @@ pub(crate) fn clean(text: &str) -> String {
 
 fn is_line_end(letter: char) -> bool {
     matches!(letter, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
-}
-
-fn is_invisible(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter,
-            '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
-            | '\u{2060}'..='\u{206F}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFF0}'..='\u{FFFB}'
-            | '\u{E0000}'..='\u{E0FFF}' | '\u{FFFE}' | '\u{FFFF}')
 }
 
 /// A sentence from elsewhere, cleaned and kept to a length that a page can bear.

@@ -1,5 +1,7 @@
 //! Cells and rows that could not be read: all counted, the first few kept.
 
+use crate::domain::invisible::harmless;
+
 /// How many are kept word by word.
 const KEPT: usize = 5;
 /// Longest quotation of an offending text, in characters.
@@ -59,11 +61,7 @@ impl Rejections {
 
 /// A text as it may be quoted in a message: short, on one line, without control characters.
 pub fn quoted(text: &str) -> String {
-    let mut short: String = text
-        .chars()
-        .take(LONGEST_QUOTE)
-        .map(|it| if it.is_control() { '\u{fffd}' } else { it })
-        .collect();
+    let mut short: String = harmless(text, '\u{fffd}').chars().take(LONGEST_QUOTE).collect();
     if text.chars().nth(LONGEST_QUOTE).is_some() {
         short.push('…');
     }

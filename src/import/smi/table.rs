@@ -3,7 +3,7 @@
 //! Only this text and `-q` say which process sits on which MIG instance.
 
 use crate::domain::ident::GpuId;
-use crate::domain::metric::Metric;
+use crate::domain::metric::{Metric, Unit};
 use crate::domain::mig_geometry::Engines;
 use crate::domain::outline::Device;
 use crate::domain::time::SampleInterval;
@@ -13,7 +13,7 @@ use crate::import::smi::capture::{
     Capture, CapturedGpu, CapturedInstance, CapturedProcess, Captures, quantity,
 };
 use crate::import::smi::program::program_name;
-use crate::import::text::cells::is_missing;
+use crate::import::text::cells::{factor_to, is_missing, printed_unit};
 use crate::import::text::lines::{Lines, head_lines};
 use crate::import::{Importer, Likeness};
 use std::io::BufRead;
@@ -246,11 +246,10 @@ fn watched_every(line: &str) -> Option<SampleInterval> {
 
 /// The two sides of `11125MiB /  81559MiB`.
 fn pair(cell: &str) -> Option<(&str, &str)> {
-    let mut words = cell.split_whitespace();
-    match (words.next(), words.next(), words.next(), words.next()) {
-        (Some(used), Some("/"), Some(total), None) => Some((used, total)),
-        _ => None,
-    }
+    let (used, total) = cell.split_once('/')?;
+    let (used, total) = (used.trim(), total.trim());
+    let is_reading = |it: &str| is_missing(it) || it.starts_with(|it: char| it.is_ascii_digit());
+    (is_reading(used) && is_reading(total)).then_some((used, total))
 }
 
 fn named_gpu(left: &str, middle: &str, driver: Option<String>) -> Option<Device> {
@@ -346,7 +345,7 @@ fn process_row(
     let (pid, rest) = rest.split_first()?;
     let (_kind, rest) = rest.split_first()?;
     let (name, memory) = match rest.split_last() {
-        Some((last, name)) if last.ends_with("MiB") || is_missing(last) => (name, *last),
+        Some((last, name)) if is_memory(last) || is_missing(last) => (name, *last),
         _ => (rest, ""),
     };
     Some(CapturedProcess {
@@ -356,6 +355,14 @@ fn process_row(
         name: program_name(&name.join(" ")),
         memory: quantity(run, "GPU Memory", Metric::FramebufferUsed, MIB, memory),
     })
+}
+
+/// Whether a word is a number with a unit of memory behind it: `2296MiB`, `2GiB`.
+fn is_memory(word: &str) -> bool {
+    let unit = printed_unit(word);
+    word.len() > unit.len()
+        && word[..word.len() - unit.len()].bytes().all(|it| it.is_ascii_digit() || it == b'.')
+        && factor_to(Unit::Bytes, unit).is_some()
 }
 
 #[cfg(test)]
@@ -381,6 +388,26 @@ mod tests {
 
     const INSTANCES: &str = "| MIG devices: |\n|==|\n|  0    2   0   0  |  11091MiB / 40448MiB  | 60   0 |  3   0    3    0    3 |\n|    |  0MiB / 24739MiB |    |    |\n|  0   10   0   1  |  9MiB / 9984MiB  | 16   0 |  1   0    1    0    1 |\n";
     const PROCESSES: &str = "| Processes: |\n|  GPU   GI   CI    PID   Type   Process name   GPU Memory |\n|        ID   ID     Usage |\n|==|\n|    0    2    0   21180   C   /opt/secret/train --key=x   2296MiB |\n|    0    2    0   21198   C   ./burn   7484MiB |\n|    0   10    0   21200   C   ...rogram Files\\Some App.exe   N/A |\n";
+
+    #[test]
+    fn memory_in_gibibytes_is_memory_in_gibibytes() {
+        let text = capture(1, "97%", "Disabled").replace("11125MiB /  81559MiB", "11GiB / 80 GiB");
+        let processes = PROCESSES
+            .replace("2296MiB", "2GiB")
+            .replace(" GI   CI ", "")
+            .replace("   0    2    0   21180", "   0   21180")
+            .replace("   0    2    0   21198", "   0   21198")
+            .replace("   0   10    0   21200", "   0   21200");
+        let it = import(&(text + &processes));
+        assert_eq!(it.values(&gpu("gpu0"), Metric::FramebufferUsed), [11.0 * 1024.0 * MIB]);
+        assert_eq!(it.values(&gpu("gpu0"), Metric::FramebufferTotal), [80.0 * 1024.0 * MIB]);
+        let held = it.values(&process("gpu0", 21180), Metric::FramebufferUsed);
+        assert_eq!(held, [2.0 * 1024.0 * MIB]);
+        // Windows says N/A for what a process holds.
+        let spots = &it.recording.outline.blind_spots;
+        let silent = spots.iter().find(|it| it.subject == Some(process("gpu0", 21200)));
+        assert!(silent.is_some_and(|it| it.remedy.contains("WDDM")), "{spots:?}");
+    }
 
     #[test]
     fn every_field_of_the_table_is_read_in_its_unit() {

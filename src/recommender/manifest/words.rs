@@ -1,5 +1,6 @@
 //! Names from outside, made harmless for the place that they are written to.
 
+use crate::domain::invisible::is_invisible;
 use std::fmt::Write;
 
 /// Longest comment of one reason, in characters.
@@ -8,23 +9,9 @@ const LONGEST_COMMENT: usize = 200;
 /// Longest value of a label, and longest part of a name, of Kubernetes.
 const LONGEST_NAME: usize = 63;
 
-/// Whether a character ends a line somewhere, is not printable in YAML, or changes the order of what is
-/// read (Unicode Technical Report 36, bidirectional text spoofing).
-fn is_unsafe(it: char) -> bool {
-    it.is_control()
-        || matches!(
-            it,
-            '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff0}'..='\u{ffff}'
-        )
-}
-
 /// A text as it may stand in a comment: one line, without what could end or hide it.
 pub fn comment(text: &str) -> String {
-    let plain: String = text.chars().map(|it| if is_unsafe(it) { ' ' } else { it }).collect();
+    let plain: String = text.chars().map(|it| if is_invisible(it) { ' ' } else { it }).collect();
     let words: Vec<&str> = plain.split_whitespace().collect();
     let line = words.join(" ");
     match line.chars().count() > LONGEST_COMMENT {
@@ -46,7 +33,7 @@ pub fn scalar(text: &str) -> String {
         match it {
             '"' => quoted.push_str("\\\""),
             '\\' => quoted.push_str("\\\\"),
-            it if is_unsafe(it) => {
+            it if is_invisible(it) => {
                 // Writing to a string cannot fail.
                 let _ = write!(quoted, "\\U{:08X}", u32::from(it));
             }
@@ -59,7 +46,7 @@ pub fn scalar(text: &str) -> String {
 
 /// A word of the shell in single quotes.
 pub fn shell_word(text: &str) -> String {
-    let plain: String = text.chars().filter(|it| !is_unsafe(*it)).collect();
+    let plain: String = text.chars().filter(|it| !is_invisible(*it)).collect();
     format!("'{}'", plain.replace('\'', "'\\''"))
 }
 

@@ -50,7 +50,7 @@ impl TileKind {
         (Self::Alone, "one tenant"),
         (Self::Unknown, "too little seen"),
         (Self::Free, "free"),
-        (Self::Further, "to be added"),
+        (Self::Further, "to be added, for one or several"),
     ];
 }
 

@@ -9,6 +9,7 @@ pub use fleet::fleet;
 pub use whatif::whatif;
 
 use crate::analysis::findings::{BurstProfile, Findings, ScopeFindings, SubjectFindings};
+use crate::domain::invisible::harmless_lines;
 use crate::domain::metric::Metric;
 use crate::recommender::suitability::Suitability;
 use crate::report::render::json::influences::{InfluenceRow, part, rows};
@@ -171,7 +172,7 @@ fn key(value: &impl serde::Serialize) -> String {
 pub fn guarded(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     // A terminal that shows the file must not obey the name in it.
-    let text = text.replace(|it: char| it.is_control() && it != '\n', "\u{fffd}");
+    let text = harmless_lines(text, '\u{fffd}');
     if is_formula { format!("'{text}") } else { text }
 }
 

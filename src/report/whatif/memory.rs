@@ -10,12 +10,31 @@ use crate::report::wording::{capitalised, chance, list, name, shorten, some, sto
 
 /// Longest name in the table.
 const LONGEST_NAME: usize = 20;
+/// Tenants of which every way is listed, also one of which nothing is known.
+const FEW: usize = 8;
 /// Chance within a day from which the answer speaks of memory: once in three years.
 const WORTH_SAYING: f64 = 1e-3;
 
 /// Peaks together against what there is, then the chances way by way.
 pub(super) fn blocks(input: &WhatIf<'_>) -> Vec<Block> {
-    let mut blocks = vec![Block::Text(together(input)), table(input)];
+    let (shown, empty): (Vec<&Scene>, Vec<&Scene>) =
+        input.scenes.iter().partition(|it| input.parties.len() <= FEW || has_forecast(input, it));
+    let mut blocks = vec![Block::Text(together(input))];
+    if !shown.is_empty() {
+        blocks.push(table(input, &shown));
+    }
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for scene in empty {
+        let (reason, way) = (why(input, scene, scene.memory.of_tenant(0)), way(&scene.mechanism));
+        match reasons.iter_mut().find(|it| it.0 == reason) {
+            Some(it) => it.1.push(way.to_owned()),
+            None => reasons.push((reason, vec![way.to_owned()])),
+        }
+    }
+    let told_once = |(reason, ways): (String, Vec<String>)| {
+        Block::Text(format!("Nothing for anybody under {}: {reason}.", list(&ways)))
+    };
+    blocks.extend(reasons.into_iter().map(told_once));
     blocks.extend(told(input));
     blocks
 }
@@ -70,10 +89,16 @@ fn together(input: &WhatIf<'_>) -> String {
     format!("{peaks}{against}.")
 }
 
+/// Whether a way tells anything about anybody's memory.
+fn has_forecast(input: &WhatIf<'_>, scene: &Scene) -> bool {
+    (0..input.parties.len())
+        .any(|it| scene.memory.of_tenant(it).is_some_and(|it| it.forecast.is_some()))
+}
+
 /// The chance for each tenant, and what it has and needs.
-fn table(input: &WhatIf<'_>) -> Block {
+fn table(input: &WhatIf<'_>, scenes: &[&Scene]) -> Block {
     let mut rows = Vec::new();
-    for scene in input.scenes {
+    for scene in scenes.iter().copied() {
         for (place, row) in input.rows_of(scene).iter().enumerate() {
             let space = scene.memory.of_tenant(place);
             let forecast = space.and_then(|it| it.forecast.as_ref());

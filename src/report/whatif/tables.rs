@@ -15,6 +15,8 @@ use crate::report::wording::{capitalised, list, name, shorten, some, stopped};
 /// Longest name in a table, so that text keeps within eighty columns; the second is for wide tables.
 const LONGEST_NAME: usize = 20;
 const LONGEST_BESIDE_MORE: usize = 16;
+/// Tenants of which every way is listed, also one that gives nobody a number.
+const FEW: usize = 8;
 
 fn called(row: &Row<'_>, most: usize) -> [Cell; 2] {
     let name = shorten(&name(&row.party.name), most);
@@ -57,7 +59,12 @@ pub(super) fn slowdowns(input: &WhatIf<'_>) -> Block {
     if input.slo.is_some() {
         columns.push(words("SLO"));
     }
-    let rows = input.rows();
+    let rows = with_numbers(input);
+    if rows.is_empty() {
+        return Block::Text(
+            "No way to share gives anybody a number; why is said below.".to_owned(),
+        );
+    }
     let most = if input.slo.is_some() { LONGEST_BESIDE_MORE } else { LONGEST_NAME };
     let line = |row: &Row<'_>| {
         let mut cells = called(row, most).to_vec();
@@ -102,8 +109,16 @@ pub(super) fn work(input: &WhatIf<'_>) -> Block {
             numbers("Work done"),
             words("Gets"),
         ],
-        rows: input.rows().iter().map(line).collect(),
+        rows: with_numbers(input).iter().map(line).collect(),
     })
+}
+
+/// Rows to show: of many tenants, those of ways that give nobody a number are left out, for one sentence says why.
+fn with_numbers<'a>(input: &'a WhatIf<'a>) -> Vec<Row<'a>> {
+    let has_number = |it: &Row<'_>| it.found.refusal.is_none();
+    let is_few = input.parties.len() <= FEW;
+    let scenes = input.scenes.iter().map(|it| input.rows_of(it));
+    scenes.filter(|it| is_few || it.iter().any(has_number)).flatten().collect()
 }
 
 fn terms(row: &Row<'_>) -> Cell {

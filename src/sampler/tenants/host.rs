@@ -1,5 +1,6 @@
 //! The files of a host that say who a process is, below a root; nothing is read without bound.
 
+use crate::domain::invisible::harmless;
 use crate::domain::time::Timestamp;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -147,14 +148,7 @@ fn life(stat: &str) -> Option<Life> {
 
 /// A text that somebody else chose, without what would upset a terminal or a table.
 pub(crate) fn plain(text: &str) -> String {
-    let letters = text.trim().chars().map(|it| if is_unsafe(it) { '\u{fffd}' } else { it });
-    letters.take(MOST_LETTERS).collect()
-}
-
-/// Control characters, and signs that turn the direction of writing.
-fn is_unsafe(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    harmless(text.trim(), '\u{fffd}').chars().take(MOST_LETTERS).collect()
 }
 
 #[cfg(test)]
