@@ -212,6 +212,23 @@ fn what_is_wrong_is_said_with_what_to_do() {
 }
 
 #[test]
+fn files_beside_recordings_are_told_and_an_unknown_ending_is_refused() {
+    let bench = Workbench::new();
+    let lake = lake(&bench);
+    std::fs::write(Path::new(&lake).join("smi.csv"), "timestamp, index\n").expect("a file");
+    std::fs::write(Path::new(&lake).join("notes.md"), "hello\n").expect("a file");
+    let answer = bench.run(&["plan", &lake]);
+    let told = answer.stderr();
+    assert!(told.contains("2 files beside recordings are left out, such as"), "{told}");
+    assert!(told.contains("name foreign logs themselves"), "{told}");
+    let out = bench.path("plan.xyz");
+    let refused = bench.run(&["plan", &lake, "--out", &out.to_string_lossy()]);
+    assert_eq!(refused.code(), 2, "{}", refused.stderr());
+    assert!(refused.stderr().contains("known endings: .json, .csv"), "{}", refused.stderr());
+    assert!(!out.exists());
+}
+
+#[test]
 fn pods_of_a_real_trace_are_judged_once_their_limits_are_stated() {
     let Some(folder) = support::real("alibaba-gentd26") else { return };
     let file = |name: &str| folder.join(name).to_string_lossy().into_owned();

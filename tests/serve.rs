@@ -30,10 +30,14 @@ impl Drop for Serving {
 
 impl Serving {
     fn start(folder: &Path, plan: &str) -> Self {
+        Self::start_at(folder, plan, "127.0.0.1:0")
+    }
+
+    fn start_at(folder: &Path, plan: &str, listen: &str) -> Self {
         let path = folder.join("plan.toml");
         std::fs::write(&path, plan).unwrap();
         let mut command = command([program()]);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--budget", "100%", "--nvml-library"]);
+        command.args(["serve", "--listen", listen, "--budget", "100%", "--nvml-library"]);
         command.arg(cotenant_nvml_sim::library().unwrap()).env("COTENANT_NVML_SIM", &path);
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -198,6 +202,18 @@ fn what_is_no_request_for_a_page_is_refused_in_a_word() {
 }
 
 #[test]
+fn a_name_of_this_host_is_an_address_too() {
+    let addresses = std::net::ToSocketAddrs::to_socket_addrs("localhost:0");
+    let Some(first) = addresses.ok().and_then(|mut it| it.find(|it| it.is_ipv4())) else {
+        eprintln!("skipped: this host does not know localhost");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let serving = Serving::start_at(folder.path(), TWO_GPUS, "localhost:0");
+    assert!(serving.address.starts_with(&first.ip().to_string()), "{}", serving.address);
+}
+
+#[test]
 fn other_hosts_a_taken_port_and_a_missing_driver_end_it_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let serving = Serving::start(folder.path(), TWO_GPUS);
@@ -205,7 +221,18 @@ fn other_hosts_a_taken_port_and_a_missing_driver_end_it_at_once() {
     let library = library.to_string_lossy();
     for (arguments, code, word) in [
         (vec!["--listen", "0.0.0.0:0"], 2, "--allow-remote"),
-        (vec!["--listen", &serving.address, "--nvml-library", &library], 2, "cannot listen"),
+        (
+            vec!["--listen", &serving.address, "--nvml-library", &library],
+            2,
+            "another program listens",
+        ),
+        (vec!["--listen", "localhost", "--nvml-library", &library], 2, "localhost:9835"),
+        (vec!["--listen", "no-such-host.invalid:0"], 2, "no host is called so"),
+        (
+            vec!["--listen", "203.0.113.7:9835", "--allow-remote", "--nvml-library", &library],
+            2,
+            "this host has no such address",
+        ),
         (vec!["--listen", "127.0.0.1:0", "--nvml-library", "/nowhere/libnvml.so"], 5, "help:"),
     ] {
         let mut command = command([program()]);

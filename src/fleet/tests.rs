@@ -311,6 +311,16 @@ fn a_changed_mix_is_answered_with_gpus_layouts_and_moves() {
     let class = &found.classes[0];
     assert_eq!((class.id.as_str(), doubled.tenants_added), ("A", class.tenants));
     assert_eq!((doubled.gpus_more, doubled.tenants_moved), (1, 0));
+    for it in &found.sensitivity {
+        assert_eq!(it.gpus_more, it.gpus_after as i64 - it.gpus_before as i64, "{}", it.change);
+    }
+    // Reasons about pairs name classes, not the two stand-ins that were decided about.
+    for pair in &found.compatibility {
+        for verdict in [&pair.within_a_domain, &pair.between_strangers] {
+            let reason = &verdict.reason;
+            assert!(!reason.contains("`one`") && !reason.contains("`another`"), "{reason}");
+        }
+    }
 }
 
 /// The fewest devices over all ways to put up to six tenants together, each group decided about as `recommend` does.

@@ -325,13 +325,31 @@ fn a_redirect_is_named_and_not_followed() {
 
 #[test]
 fn what_is_no_answer_of_prometheus_is_said_to_be_none() {
-    for (body, words) in
-        [("<html>log in</html>", "no JSON"), ("{\"a\":1}", "no answer of Prometheus")]
-    {
+    for (body, words) in [
+        ("\n<!DOCTYPE html><html>log in</html>", "a web page"),
+        ("plain", "no JSON"),
+        ("{\"a\":1}", "JSON of another kind"),
+    ] {
         let fake = Fake::new(move |_, _| Some(Fault::Status(200, body)));
         let problem = get(&fake, &mut Memory::default()).unwrap_err();
-        assert!(problem.to_string().contains(words), "{problem}");
+        let told = problem.to_string();
+        assert!(told.contains(words) && told.contains("no API of Prometheus"), "{told}");
+        assert!(!told.contains("200"), "{told}");
+        let remedy = problem.remedy();
+        assert!(remedy.contains("--token-file") && remedy.contains("/api/v1"), "{remedy}");
     }
+}
+
+#[test]
+fn a_name_that_leads_nowhere_is_said_at_once() {
+    let client = Client::new("http://no-such-host.invalid:9090/x", quick()).unwrap();
+    let mut pauses = 0;
+    let problem = names(&client, &order(None), &mut |_, _| pauses += 1).unwrap_err();
+    let name = "no-such-host.invalid".to_owned();
+    assert_eq!((&problem, pauses), (&Problem::Unresolved { name, was_reached: false }, 0));
+    assert!(!problem.is_transient() && problem.remedy().contains("port-forward"));
+    let again = Problem::Unresolved { name: "a".to_owned(), was_reached: true };
+    assert!(again.is_transient(), "a name that was found before may be found again");
 }
 
 #[test]
