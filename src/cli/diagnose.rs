@@ -21,8 +21,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(crate) fn run(arguments: &DiagnoseArgs, command: &str) -> Result<u8, CliError> {
-    let form = diagnose_forms::form(arguments)?;
     check_places(arguments)?;
+    let form = diagnose_forms::form(arguments)?;
     let input: Input = open(&arguments.inputs, &arguments.foreign)?;
     let outline = input.recording.outline().clone();
     let whole = outline.span.ok_or_else(|| {

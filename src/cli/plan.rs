@@ -25,8 +25,8 @@ use crate::report::render::{html, json, text};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
-    let form = form(arguments)?;
     check_places(arguments)?;
+    let form = form(arguments)?;
     let (policy, said) = policy(arguments.policy.as_deref())?;
     let hardware = read(arguments.hardware.as_deref(), Hardware::from_toml)?;
     let prices = read(arguments.prices.as_deref(), Hardware::prices_from_toml)?;

@@ -30,8 +30,8 @@ use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &RecommendArgs, command: &str) -> Result<u8, CliError> {
-    let form = form(arguments)?;
     check_places(arguments)?;
+    let form = form(arguments)?;
     let (policy, said) = policy(arguments.question.policy.as_deref())?;
     let words = words(&arguments.node)?;
     let input = open(&arguments.question.inputs, &arguments.question.foreign)?;

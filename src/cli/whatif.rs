@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 const SAME_TIME: f64 = 0.9;
 
 pub(crate) fn run(arguments: &WhatIfArgs, command: &str) -> Result<u8, CliError> {
-    let form = whatif_forms::form(arguments)?;
     check_places(arguments)?;
+    let form = whatif_forms::form(arguments)?;
     let observations = observed(&arguments.learn)?;
     let Gathered { mut found, measured } = gather(arguments)?;
     if arguments.as_recorded {

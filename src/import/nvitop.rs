@@ -4,20 +4,23 @@
 //! Where it grows from row to row, means of one step are computed from two means that begin together. Source:
 //! XuehaiPan/nvitop, `nvitop/api/collector.py`, and its example that writes a CSV.
 
+mod units;
+
 use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, ProcessKey, Subject};
-use crate::domain::metric::{Dialect, Metric};
+use crate::domain::metric::Metric;
 use crate::domain::outline::Device;
 use crate::domain::source::Reading;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
+use crate::import::nvitop::units::{in_unit, is_in_strange_unit};
 use crate::import::run::ImportRun;
 use crate::import::run::devices::Devices;
 use crate::import::run::origin::Origin;
 use crate::import::run::seen::{MetricSet, Seen, Silence};
 use crate::import::smi::csv::split;
 use crate::import::smi::program::Programs;
-use crate::import::text::cells::{factor_to, number};
+use crate::import::text::cells::number;
 use crate::import::text::lines::{Lines, head_lines};
 use crate::import::text::stamp::{EpochUnit, epoch};
 use crate::import::{Importer, Likeness};
@@ -117,35 +120,6 @@ impl Column {
             None => Subject::Device { gpu },
         })
     }
-}
-
-/// Units in which nvitop's own columns stand.
-const USUAL_UNITS: [&str; 4] = ["MiB", "%", "W", "C"];
-
-/// A metric of nvitop by its name without the unit.
-fn without_unit(name: &str) -> Option<(Metric, &str)> {
-    let (stem, unit) = name.strip_suffix(')')?.rsplit_once(" (")?;
-    let usual = |it: &&str| Metric::from_foreign(Dialect::Nvitop, &format!("{stem} ({it})"));
-    USUAL_UNITS.iter().find_map(usual).map(|it| (it.0, unit))
-}
-
-/// A metric and the factor to its unit: nvitop's own, or one that a script made of it, such as `memory_used (GiB)`.
-fn in_unit(name: &str) -> Option<(Metric, f64)> {
-    Metric::from_foreign(Dialect::Nvitop, name).or_else(|| {
-        let (metric, unit) = without_unit(name)?;
-        Some((metric, factor_to(metric.spec().unit, unit)?))
-    })
-}
-
-/// A column of a known metric of a GPU whose unit does not fit it.
-fn is_in_strange_unit(name: &str) -> bool {
-    let mut parts = name.rsplit('/');
-    let is_statistic = parts.next().is_some_and(|it| it == "last" || it == "mean");
-    let metric = parts.next().unwrap_or_default();
-    is_statistic
-        && name.contains("gpu:")
-        && without_unit(metric).is_some()
-        && in_unit(metric).is_none()
 }
 
 /// What a header means.
