@@ -295,12 +295,13 @@ fn the_page_prints() {
 fn a_name_that_tries_to_be_more_is_shown_as_text() {
     let Some(browser) = browser() else { return };
     let names = [
-        "<script>alarms=1</script>".to_owned(),
         "\"><img src=x onerror=alarms=1>".to_owned(),
         "' onmouseover='alarms=1".to_owned(),
         "evil\u{202e}gpj.exe".to_owned(),
         "\u{1b}[2J\u{1b}[31mred".to_owned(),
         format!("long-{}", "x".repeat(10_000)),
+        // The last part of a path is a program's name, so there is no slash in it.
+        "<script>alarms=1;".to_owned(),
     ];
     let bench = Workbench::new();
     let looks: Vec<String> = (0..40).map(|second| look(&names, second).to_string()).collect();
@@ -315,8 +316,8 @@ fn a_name_that_tries_to_be_more_is_shown_as_text() {
     assert_eq!(answers["scripts"], 3, "the page's own one and the two of this test");
     assert!(answers["scroll"].as_i64().is_some_and(|it| it <= 0), "{}", answers["scroll"]);
     let (text, tip) = (words(&answers, "text"), words(&answers, "tip"));
-    assert!(text.contains("<script>alarms=1</script>"), "the name can be read as it is");
-    assert!(tip.contains("<script>alarms=1</script>"), "{tip}");
+    assert!(text.contains("<script>alarms=1;"), "the name can be read as it is");
+    assert!(tip.contains("<script>alarms=1;"), "{tip}");
     for shown in [text, tip] {
         assert!(!shown.contains(['\u{202e}', '\u{1b}']) && !shown.contains(&"x".repeat(1000)));
     }
