@@ -12,7 +12,6 @@ pub use slowdowns::{SlowdownGroup, SlowdownRow, SlowdownsFigure, Whisker};
 pub use suspects::{SuspectLane, SuspectsFigure};
 
 use crate::analysis::findings::{Duty, LengthBin, ScaleValue, TimelineBin};
-use crate::domain::metric::Metric;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::report::block::Mark;
 

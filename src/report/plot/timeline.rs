@@ -22,6 +22,8 @@ const TOP: f64 = 24.0;
 const BOTTOM: f64 = 40.0;
 /// Room above each row for its name.
 const HEAD: f64 = 32.0;
+/// Room for the name of a value, from one to the next.
+const NAME_PX: f64 = 13.0;
 /// Room for the name of an instant.
 const MARK_PX: f64 = 92.0;
 /// A drawn column is this wide, in logical pixels: finer would not be seen.
@@ -195,11 +197,22 @@ fn draw_row<B: DrawingBackend>(
     frame: Frame,
 ) -> Result<(), PlotError> {
     let value = Scale::new((0.0, row.top), (frame.bottom, frame.top));
+<<<<<<< HEAD
     canvas.on(Layer::Grid);
     for (level, name) in levels(row.axis, row.top) {
         let y = value.at(level);
+=======
+    let levels = levels(row.axis, row.top);
+    // In a low row the ends are named and what lies between them is not.
+    let ends = [levels.first(), levels.last()].map(|it| it.map_or(0.0, |it| value.at(it.0)));
+    for (level, name) in &levels {
+        let y = value.at(*level);
+>>>>>>> figs
         canvas.line(&[(frame.left, y), (frame.right, y)], Role::Grid, 0.75)?;
-        canvas.words((frame.left - 6.0, y + 4.0), &name, Lettering::TICK)?;
+        let is_free = |end: &f64| (y - end).abs() < 0.5 || (y - end).abs() >= NAME_PX;
+        if ends.iter().all(is_free) {
+            canvas.words((frame.left - 6.0, y + 4.0), name, Lettering::TICK)?;
+        }
     }
     canvas.on(Layer::Data);
     for series in row.series.iter().rev() {
