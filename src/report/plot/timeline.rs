@@ -197,17 +197,12 @@ fn draw_row<B: DrawingBackend>(
     frame: Frame,
 ) -> Result<(), PlotError> {
     let value = Scale::new((0.0, row.top), (frame.bottom, frame.top));
-<<<<<<< HEAD
     canvas.on(Layer::Grid);
-    for (level, name) in levels(row.axis, row.top) {
-        let y = value.at(level);
-=======
     let levels = levels(row.axis, row.top);
     // In a low row the ends are named and what lies between them is not.
     let ends = [levels.first(), levels.last()].map(|it| it.map_or(0.0, |it| value.at(it.0)));
     for (level, name) in &levels {
         let y = value.at(*level);
->>>>>>> figs
         canvas.line(&[(frame.left, y), (frame.right, y)], Role::Grid, 0.75)?;
         let is_free = |end: &f64| (y - end).abs() < 0.5 || (y - end).abs() >= NAME_PX;
         if ends.iter().all(is_free) {
