@@ -37,11 +37,13 @@ pub(super) fn judge(it: &mut ServiceChange, tests: usize, error_rate: f64) {
     it.reasons.extend(reason);
 }
 
-/// Whether answers only follow questions: a rate whose change vanishes at equal load.
+/// Whether answers only follow questions: a rate of whose change nothing that matters is left at equal load.
 fn follows_load(it: &ServiceChange) -> bool {
     let Some(load) = it.load.as_ref().filter(|it| it.has_moved) else { return false };
     let ends = load.adjusted_low.zip(load.adjusted_high);
-    !is_time(it.metric) && ends.is_none_or(|it| it.0 <= 0.0 && it.1 >= 0.0)
+    let is_gone = ends.is_none_or(|it| it.0 <= 0.0 && it.1 >= 0.0);
+    let is_small = load.adjusted_ratio.is_some_and(|it| it.abs() < MATTERS);
+    !is_time(it.metric) && (is_gone || is_small)
 }
 
 /// What a change of this metric in this direction means.

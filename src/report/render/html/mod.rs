@@ -19,7 +19,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 const POLICY: &str = concat!(
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; ",
     "form-action 'none'; script-src 'sha256-",
-    "JcnX5P3Q6eeUawq78eWkOVEXw5SWIM1jdnLMV8GUWUs=",
+    "R2ucqn2RKe0wzHyiWfz0nTR1lf3dm1iE5hNqix+yvyM=",
     "'"
 );
 

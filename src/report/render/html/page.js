@@ -51,7 +51,7 @@ const compare = (a, b) => {
 all('.table table', table => {
   const rows = [...table.tBodies[0].rows];
   const heads = [...table.tHead.rows[0].cells];
-  if (rows.length < 2) return;
+  if (rows.length < 3 || !heads[0].textContent.trim()) return;
   heads.forEach((head, column) => {
     const missing = row => row.cells[column].querySelector('.none') !== null;
     const sort = () => {
