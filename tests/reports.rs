@@ -37,10 +37,14 @@ const SCENARIOS: [&str; 3] = ["aggressor", "co-victim", "demo"];
 fn without_batch() -> String {
     let file =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/scenario/scenarios/aggressor.toml");
-    let text = std::fs::read_to_string(file).unwrap();
-    let (before, rest) = text.split_once("[[tenants]]\nname = \"batch\"").unwrap();
-    let (_, after) = rest.split_once("[[tenants]]").unwrap();
-    let (tenants, _) = after.split_once("[expect]").unwrap();
+    let text = std::fs::read_to_string(file).expect("a shipped scenario");
+    let cut = |text: &str, at: &str| -> (String, String) {
+        let (before, after) = text.split_once(at).expect("a part of the scenario");
+        (before.to_owned(), after.to_owned())
+    };
+    let (before, rest) = cut(&text, "[[tenants]]\nname = \"batch\"");
+    let (_, after) = cut(&rest, "[[tenants]]");
+    let (tenants, _) = cut(&after, "[expect]");
     format!("{before}[[tenants]]{tenants}").replace("seed = 17", "seed = 18")
 }
 
@@ -83,7 +87,7 @@ fn shipped(file: &str) -> std::path::PathBuf {
 fn check(name: &str, made: &[u8]) {
     let place = shipped(&format!("{name}.html"));
     if std::env::var("BLESS").is_ok() {
-        std::fs::write(&place, made).unwrap();
+        std::fs::write(&place, made).expect("the sample can be written");
     }
     let is_same = std::fs::read(&place).is_ok_and(|it| it == made);
     assert!(is_same, "reports/{name}.html is not what is made today; BLESS=1 rewrites it");
