@@ -15,6 +15,7 @@ pub(super) fn against_any_sharing(case: &Case<'_>) -> Vec<Reason> {
     let saturating = |it: &&Tenant| it.shape.as_ref().is_some_and(|it| it.is_saturating);
     for tenant in situation.tenants.iter().filter(saturating) {
         let busy = tenant.shape.as_ref().map_or("saturated", |it| it.sentence.as_str());
+        let busy = busy.strip_prefix("saturated: ").unwrap_or(busy);
         let sentence = format!("`{}` saturates the device alone: {busy}", tenant.name);
         reasons
             .push(Reason::refuses(ReasonKind::Saturated, sentence).about([tenant.name.as_str()]));
