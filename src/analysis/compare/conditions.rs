@@ -52,6 +52,7 @@ pub(super) fn changes(
 
 /// One condition of one device on one side: a series, and the window that its samples are averages over.
 struct Seen {
+    metric: Metric,
     series: Series,
     step_s: f64,
     window_s: f64,
@@ -63,7 +64,7 @@ impl Seen {
         let plain = |metric: Metric| {
             let series = trace.get(metric)?.clone();
             let step_s = series.typical_interval()?.as_seconds();
-            Some(Self { series, step_s, window_s: step_s })
+            Some(Self { metric, series, step_s, window_s: step_s })
         };
         match condition {
             Condition::PowerMw => plain(Metric::Power),
@@ -77,7 +78,7 @@ impl Seen {
                 let values = activity.values.iter().map(full).collect();
                 let series = Series::new(activity.series.shared_times(), values)?;
                 let (step_s, window_s) = (activity.stride_s, activity.window_s);
-                Some(Self { series, step_s, window_s })
+                Some(Self { metric: activity.metric, series, step_s, window_s })
             }
         }
     }
@@ -122,8 +123,11 @@ fn change(
     found
 }
 
-/// `None` where the windows forbid it, or where a mean cannot be told.
+/// `None` where the metrics or the windows forbid it, or where a mean cannot be told.
 fn tested(condition: Condition, mine: &Seen, other: &Seen) -> Option<Change> {
+    if mine.metric != other.metric {
+        return None;
+    }
     let windows = (mine.window_s.min(other.window_s), mine.window_s.max(other.window_s));
     if condition == Condition::SaturatedRatio && windows.1 > SAME_WINDOW * windows.0 {
         return None;

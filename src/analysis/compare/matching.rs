@@ -48,6 +48,21 @@ pub(crate) fn matched(before: &Outline, after: &Outline) -> Matched {
     found
 }
 
+/// That a device is of another model after the change, in a sentence; `None` where none is known to be.
+pub(crate) fn other_models(before: &Outline, after: &Outline, devices: &Matched) -> Option<String> {
+    let model = |outline: &Outline, gpu: &GpuId| outline.device(gpu)?.model.clone();
+    let mut changed = devices.pairs.iter().filter_map(|(mine, other)| {
+        let (mine, other) = (model(before, mine)?, model(after, other)?);
+        (mine != other).then_some((mine, other))
+    });
+    let (mine, other) = changed.next()?;
+    let more = match changed.count() {
+        0 => String::new(),
+        more => format!(", and so are {more} more"),
+    };
+    Some(format!("The GPU is another one: {mine} before, {other} after{more}."))
+}
+
 fn devices_are(number: usize) -> String {
     if number == 1 { "one GPU was".to_owned() } else { format!("each of {number} GPUs was") }
 }

@@ -53,8 +53,10 @@ pub fn compare(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Compariso
         conditions: conditions.iter().filter(|it| it.p.is_some()).count() as u64,
     };
     let answer = headline::answer(&services);
+    let told = headline::headline(answer, &services, &only_in_one);
+    let other = matching::other_models(before.outline, after.outline, &devices);
     Comparison {
-        headline: headline::headline(answer, &services, &only_in_one),
+        headline: other.into_iter().chain([told]).collect::<Vec<_>>().join(" "),
         before: summary(before),
         after: summary(after),
         answer,

@@ -48,7 +48,9 @@ fn culprits<'a>(
     suspects: &'a [Suspicion],
     is_whole: bool,
 ) -> impl Iterator<Item = &'a Suspicion> {
-    let change = worst_change(slowness).unwrap_or(0.0);
+    // What activity explains is a change of the typical bin: the tail counts where that did not change.
+    let typical = slowness.change_ratio.filter(|it| *it >= SLOWER);
+    let change = typical.or_else(|| worst_change(slowness)).unwrap_or(0.0);
     suspects.iter().filter(move |it| {
         let explains = it.explained_ratio.is_some_and(|it| it >= PART * change.max(SLOWER));
         it.influence.verdict <= InfluenceVerdict::Likely && (is_whole || explains)

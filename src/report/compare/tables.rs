@@ -146,7 +146,7 @@ fn condition(it: &ConditionChange) -> Vec<Cell> {
         (Some(it), Some(low), Some(high)) => {
             Cell::Quantity(format!("{} {points} ({} to {})", signed(it), signed(low), signed(high)))
         }
-        _ => missing("the windows differ, or too little was seen for its memory"),
+        _ => missing("the metrics or windows differ, or too little was seen for its memory"),
     };
     let (mark, shown) = match it.verdict {
         ChangeVerdict::Different => (Mark::Indirect, "changed"),

@@ -70,7 +70,7 @@ fn settling(input: &ReportInput<'_>) -> Vec<Block> {
     all
 }
 
-/// What could not be seen, or that nothing is missing.
+/// What could not be seen, or that nothing of the kind was noted.
 pub(crate) fn blocks<'a>(
     outline: &Outline,
     spots: impl IntoIterator<Item = &'a BlindSpot>,
@@ -78,7 +78,9 @@ pub(crate) fn blocks<'a>(
     let mut caveats: Vec<Block> =
         grouped(spots).into_iter().map(|it| Block::Caveat(caveat(outline, &it))).collect();
     if caveats.is_empty() {
-        return vec![Block::Text("Nothing that was looked for is missing.".to_owned())];
+        return vec![Block::Text(
+            "No blind spot was noted while recording or analysing.".to_owned(),
+        )];
     }
     let rest = caveats.split_off(caveats.len().min(UNFOLDED));
     if !rest.is_empty() {
