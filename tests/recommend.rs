@@ -273,15 +273,14 @@ fn results_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn the_page_holds_no_script_and_no_network() {
+fn the_page_holds_its_own_script_alone_and_no_network() {
     let bench = Workbench::new();
     let recording = bench.play("demo");
     let answer = bench.run(&["recommend", &recording, "--out", "answer.html"]);
     assert!(matches!(answer.code(), 0 | 3), "{}", answer.stderr());
     let page = std::fs::read_to_string(bench.path("answer.html")).unwrap();
-    assert!(
-        page.starts_with("<!DOCTYPE html>") && !page.contains("<script"),
-        "a page without script"
-    );
+    assert!(page.starts_with("<!DOCTYPE html>"), "a page");
+    assert_eq!(page.matches("<script").count(), 1, "its own script and no other");
+    assert!(page.contains("default-src 'none'") && page.contains("script-src 'sha256-"), "{page}");
     assert!(!page.contains("http://") || page.contains("www.w3.org"), "no network");
 }

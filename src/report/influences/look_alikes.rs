@@ -130,7 +130,7 @@ fn table(look_alikes: &[LookAlike], name: &str) -> Table {
         ]
     };
     Table {
-        caption: format!("{name}: look-alikes, which make a tenant slow and are no neighbour"),
+        caption: format!("{name}: look-alikes, victim by victim"),
         columns: vec![
             words("Look-alike"),
             words("Checked"),
