@@ -150,7 +150,7 @@ fn text_is_as_wide_as_asked_for_and_ascii_where_nothing_else_is_known() {
         }
     }
     let ascii = with(&bench, &[("LC_ALL", "C")], &["analyze", &recording]);
-    assert!(ascii.is_ascii() && ascii.contains("x DO NOT SHARE"), "{ascii}");
+    assert!(ascii.is_ascii() && ascii.contains("* `batch` slows `chat`"), "{ascii}");
     assert!(with(&bench, &[("TERM", "dumb")], &["analyze", &recording]).is_ascii());
     let short = with(&bench, &[], &["analyze", &recording]);
     let full = with(&bench, &[], &["analyze", &recording, "--full"]);

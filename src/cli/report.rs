@@ -24,8 +24,8 @@ pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError>
     }
     let protected = Protected::question(&arguments.question);
     let place = arguments.output.clone().unwrap_or_else(|| PathBuf::from(PAGE));
-    check_ending(&place)?;
     protected.check_file(&place)?;
+    check_ending(&place)?;
     figures::check_place(&arguments.figures, &protected)?;
     arguments.png.iter().try_for_each(|it| protected.check_pictures(it))?;
     let (results, weighed) = answer_and_weigh(&arguments.question)?;
