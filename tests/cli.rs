@@ -533,3 +533,26 @@ fn influences_have_a_table_of_their_own_and_stand_flat_in_the_json() {
     let answer = bench.run(&["analyze", "shared", "--clock-offset", "chat=soon"]);
     answer.expect_code(2).expect_stderr("TENANT=SECONDS");
 }
+
+#[test]
+fn a_page_is_not_written_under_the_ending_of_something_else() {
+    let bench = Workbench::new();
+    let recording = bench.play("steady-30");
+    for more in [&["-o", "a.pdf"][..], &["-o", "a.JSON"], &["--compare", "other", "-o", "c.svg"]] {
+        let answer = bench.run(&[&["report", recording.as_str()], more].concat());
+        answer.expect_code(2).expect_stderr("a report is a page").expect_stderr(".html");
+    }
+    assert!(!bench.path("a.pdf").exists() && !bench.path("c.svg").exists());
+}
+
+#[test]
+fn a_window_names_the_suspect_that_explains_what_is_typical_in_it() {
+    let bench = Workbench::new();
+    let recording = bench.play("demo");
+    // `batch` works from 09:03 to 09:08 only; the slowest twentieth grew by more than it explains.
+    let window = ["--victim", "chat", "--from", "180s", "--to", "480s", "-o", "json"];
+    let answer = bench.run(&[&["diagnose", recording.as_str()], &window[..]].concat());
+    let found: serde_json::Value = serde_json::from_str(&answer.expect_code(0).stdout()).unwrap();
+    assert_eq!(found["outcome"], "neighbour", "{}", found["headline"]);
+    assert!(found["headline"].as_str().unwrap().starts_with("`batch` slows `chat`"));
+}

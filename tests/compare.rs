@@ -165,3 +165,38 @@ fn single_figures_are_named_listed_and_written_instead_of_the_result() {
     let victim = ["diagnose", &it, "--victim", "chat", "--figure", "list"];
     assert!(bench.run(&victim).expect_code(0).stdout().lines().count() == 1);
 }
+
+#[test]
+fn another_model_is_said_first_and_what_other_metrics_show_is_not_set_side_by_side() {
+    let bench = Workbench::new();
+    let (before, after) = (bench.play("aggressor"), bench.play("mig-two-slices"));
+    let answer = bench.run(&["report", &before, "--compare", &after, "-o", "json"]);
+    let found = document(answer.expect_code(0));
+    let headline = found["headline"].as_str().unwrap();
+    assert!(
+        headline.starts_with(
+            "The GPU is another one: NVIDIA A100-SXM4-80GB before, NVIDIA H100 80GB HBM3 after."
+        ),
+        "{headline}"
+    );
+    // A board that is cut has no GPU utilisation, so its SM activity would stand beside it.
+    let conditions = found["conditions"].as_array().unwrap();
+    assert!(conditions.iter().all(|it| it["condition"] != "activity_ratio"), "{conditions:#?}");
+    assert!(conditions.iter().any(|it| it["condition"] == "power_mw"), "{conditions:#?}");
+    let remarks = found["remarks"].as_array().unwrap();
+    let is_told = |it: &Value| it.as_str().is_some_and(|it| it.contains("which are not compared"));
+    assert!(remarks.iter().any(is_told), "{remarks:?}");
+}
+
+#[test]
+fn a_throughput_that_follows_its_load_is_neither_better_nor_worse() {
+    let bench = Workbench::new();
+    let (before, after) = (bench.play("aggressor"), bench.play("co-victim"));
+    let answer = bench.run(&["report", &before, "--compare", &after, "-o", "json"]);
+    let found = document(answer.expect_code(0));
+    let it = service(&found, "chat", "throughput_per_s");
+    let left = it["load"]["adjusted_ratio"].as_f64().unwrap();
+    assert!(it["change_ratio"].as_f64().unwrap() > 0.1 && left.abs() < 0.05, "{it:#}");
+    assert_eq!(it["verdict"], "different", "{it:#}");
+    assert_ne!(found["answer"], "better");
+}

@@ -68,6 +68,12 @@ fn a_peak_of_memory_between_two_scrapes_is_seen_by_findings_and_demands() {
     let level = &findings.devices[0].subjects[0].whole().unwrap().levels[&Metric::FramebufferUsed];
     assert!(within_a_class(level.max), "{level:?}");
     assert!((level.p50 - 20e9).abs() < 1e6 && (level.mean - 20.07e9).abs() < 0.03e9, "{level:?}");
+    // A bound is told as one: nothing measured these bytes.
+    let evidence = &findings.devices[0].subjects[0].whole().unwrap().evidence;
+    assert!(
+        evidence.iter().any(|it| it.sentence.contains("its upper end is given")),
+        "{evidence:?}"
+    );
     assert!(within_a_class(demand(&recording).memory_bytes.unwrap()));
     let gpu = &recording.outline.devices[0].gpu;
     let held = cotenant::analysis::co_peaks::memory_held(gpu, &recording);

@@ -29,7 +29,8 @@ pub(crate) fn levels(trace: &Trace, spans: &[TimeSpan]) -> BTreeMap<Metric, Leve
     levels
 }
 
-fn level(metric: Metric, series: &Series, spans: &[TimeSpan]) -> Option<Level> {
+/// The level of one metric inside the spans; `None` without samples there.
+pub(crate) fn level(metric: Metric, series: &Series, spans: &[TimeSpan]) -> Option<Level> {
     let gathered: Vec<f64>;
     let values = match spans {
         [span] => &series.values()[series.positions(*span)],

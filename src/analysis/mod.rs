@@ -232,3 +232,54 @@ fn subjects_of(
         .map(|(subject, trace)| subject_findings(subject, trace, part, question))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::metric::Metric;
+    use crate::domain::series::Series;
+    use crate::domain::time::Timestamp;
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    fn one(gpu: &GpuId) -> Recording {
+        let times = (0..200).map(|it| Timestamp::from_micros(it * 100_000)).collect();
+        let values = (0..200).map(|it| f64::from(it % 10) * 10.0).collect();
+        let series = Series::new(Arc::new(times), values).unwrap();
+        let mut trace = Trace::default();
+        trace.series.insert(Metric::GpuUtilization, series);
+        let subject = Subject::device(gpu);
+        let outline = Outline { subjects: vec![subject.clone()], ..Outline::default() };
+        Recording { outline, traces: BTreeMap::from([(subject, trace)]) }
+    }
+
+    /// Findings of six GPUs, and the most that were loaded at a time.
+    fn found(most_parts: Option<usize>) -> (Findings, usize) {
+        let gpus: Vec<GpuId> = (0..6).map(|it| GpuId::new(format!("GPU-{it}"))).collect();
+        let subjects = gpus.iter().map(Subject::device).collect();
+        let outline = Outline { subjects, ..Outline::default() };
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let load = |gpu: Option<&GpuId>| {
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            now.fetch_sub(1, Ordering::SeqCst);
+            Ok::<_, Infallible>(gpu.map(one).unwrap_or_default())
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let question = Question { most_parts, ..Question::default() };
+        let Ok(findings) = pool.install(|| compute(&outline, &question, load));
+        (findings, most.into_inner())
+    }
+
+    #[test]
+    fn no_more_gpus_are_loaded_at_a_time_than_fit_and_the_findings_are_the_same() {
+        let (free, together) = found(None);
+        assert!(together > 1, "three threads load three GPUs at a time");
+        for (allowed, at_once) in [(0, 1), (1, 1), (2, 2)] {
+            let (bounded, most) = found(Some(allowed));
+            assert!(most <= at_once, "{allowed} allowed, {most} at a time");
+            assert_eq!(bounded, free);
+        }
+    }
+}

@@ -8,7 +8,7 @@ use crate::analysis::findings::{
     BurstProfile, Level, Scope, ScopeFindings, SubjectFindings, UtilisationTrap,
 };
 use crate::analysis::idle::{Filled, filled};
-use crate::analysis::levels::levels;
+use crate::analysis::levels::{level, levels};
 use crate::analysis::profile::profile;
 use crate::analysis::timeline::timelines;
 use crate::analysis::trap::utilisation_trap;
@@ -17,7 +17,7 @@ use crate::domain::metric::Metric;
 use crate::domain::outline::{Outline, Phase};
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::time::TimeSpan;
-use crate::domain::units::Seconds;
+use crate::domain::units::{MemoryBytes, Seconds};
 
 /// Everything about one subject.
 pub(crate) fn subject_findings(
@@ -48,7 +48,11 @@ pub(crate) fn subject_findings(
             let memory = counted.as_ref().and_then(|it| memory_of(it, subject, part, &spans));
             let seen = (activity.as_ref(), counted);
             let mut found = scope_findings(subject, trace, seen, scope, &spans);
-            found.levels.extend(memory.map(|it| (Metric::FramebufferUsed, it)));
+            if let Some(memory) = memory {
+                let shown = found.levels.insert(Metric::FramebufferUsed, memory);
+                let is_bound = shown.is_some_and(|it| memory.max > it.max);
+                found.evidence.extend(is_bound.then(|| peak_evidence(subject, memory.max)));
+            }
             found
         })
         .filter(|it| !it.levels.is_empty())
@@ -61,6 +65,19 @@ pub(crate) fn subject_findings(
     SubjectFindings { subject: subject.clone(), label, scopes, timelines: timelines(trace, drawn) }
 }
 
+/// That a peak is the end of a class and no reading.
+fn peak_evidence(subject: &Subject, bytes: f64) -> Evidence {
+    let most = MemoryBytes::from_f64(bytes).map_or_else(String::new, |it| format!(", {it}"));
+    Evidence {
+        analysis: "counted-memory",
+        subject: Some(subject.clone()),
+        sentence: format!(
+            "the most memory was held between two scrapes and is known to 5 % of the device only: its upper end is given{most}"
+        ),
+        confidence: Confidence::new(0.9),
+    }
+}
+
 /// Memory in use as an exporter counted it; `None` where it did not, or where nothing says how much there is.
 fn memory_of(
     counted: &Counted<'_>,
@@ -68,7 +85,8 @@ fn memory_of(
     part: &Recording,
     spans: &[TimeSpan],
 ) -> Option<Level> {
-    let of = |subject: &Subject, metric| levels(part.traces.get(subject)?, spans).remove(&metric);
+    let of =
+        |subject: &Subject, metric| level(metric, part.traces.get(subject)?.get(metric)?, spans);
     let own = of(subject, Metric::FramebufferTotal);
     let total = own.or_else(|| of(&Subject::device(subject.gpu()?), Metric::FramebufferTotal))?;
     counted.memory(of(subject, Metric::FramebufferUsed)?, total.max)

@@ -4,6 +4,7 @@ use crate::analysis::compare::findings::{ChangeVerdict, Comparison, ComparisonAn
 use crate::analysis::compare::{ComparedSide, compare};
 use crate::cli::args::{QuestionArgs, ReportArgs};
 use crate::cli::compare_args::Worsening;
+use crate::cli::ending::check_page;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::figures;
 use crate::cli::input::open;
@@ -35,7 +36,7 @@ struct Opened {
 
 pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError> {
     let (before, after) = places(arguments)?;
-    let form = Form::of(arguments.output.as_deref());
+    let form = Form::of(arguments.output.as_deref())?;
     check_places(arguments, &form)?;
     let mut sides = [opened(&before, &arguments.question)?, opened(&after, &arguments.question)?];
     tell_apart(&mut sides, &before, &after);
@@ -144,16 +145,21 @@ enum Form {
 
 impl Form {
     /// `table` and `json` are printed, a file has the form of its ending.
-    fn of(output: Option<&Path>) -> Self {
-        let Some(path) = output else { return Self::Both(PathBuf::from(PAGE)) };
+    ///
+    /// Errors: an ending that none of them has.
+    fn of(output: Option<&Path>) -> Result<Self, CliError> {
+        let Some(path) = output else { return Ok(Self::Both(PathBuf::from(PAGE))) };
         let ending = path.extension().and_then(|it| it.to_str()).map(str::to_ascii_lowercase);
-        match (path.to_str(), ending.as_deref()) {
+        Ok(match (path.to_str(), ending.as_deref()) {
             (Some("table" | "text"), _) => Self::Text,
             (Some("json"), _) => Self::Json,
             (_, Some("json")) => Self::JsonFile(path.to_owned()),
             (_, Some("txt")) => Self::TextFile(path.to_owned()),
-            _ => Self::Html(path.to_owned()),
-        }
+            _ => {
+                check_page(path)?;
+                Self::Html(path.to_owned())
+            }
+        })
     }
 
     fn file(&self) -> Option<&Path> {

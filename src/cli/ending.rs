@@ -32,6 +32,21 @@ pub(crate) fn form_of<F: Copy>(
     ))
 }
 
+/// Refuses a place for a page whose ending is another form's: the wrong program would open it.
+pub(crate) fn check_page(place: &Path) -> Result<(), CliError> {
+    let ending = place.extension().and_then(|it| it.to_str()).map(str::to_lowercase);
+    match ending.as_deref() {
+        None | Some("html" | "htm") => Ok(()),
+        Some(ending) => Err(CliError::usage(
+            format!(
+                "{}: a report is a page, and no page has the ending `.{ending}`",
+                place.display()
+            ),
+            "give a file that ends in .html; `analyze -o json` has the same as JSON, --figure a picture",
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

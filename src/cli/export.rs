@@ -9,6 +9,7 @@ use crate::cli::export_args::{ExportArgs, ExportForm};
 use crate::cli::input::open;
 use crate::cli::moment::Moment;
 use crate::cli::overwrite::Protected;
+use crate::cli::results::start_of_last;
 use crate::domain::outline::Outline;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::storage::error::StorageError;
@@ -117,10 +118,7 @@ fn asked(arguments: &ExportArgs, outline: &Outline) -> Result<Option<TimeSpan>, 
     let moment = |it: Moment| it.within(whole, arguments.foreign.timezone.as_ref());
     let from = match arguments.last {
         None => arguments.from.map(moment),
-        Some(last) => {
-            let micros = i64::try_from(last.as_micros()).unwrap_or(i64::MAX);
-            Some(whole.until().plus_micros(-micros).max(whole.from()))
-        }
+        Some(last) => Some(start_of_last(last, whole.until(), whole)),
     };
     let until = arguments.until.map(moment);
     if from.is_none() && until.is_none() {

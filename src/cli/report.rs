@@ -2,6 +2,7 @@
 
 use crate::cli::args::ReportArgs;
 use crate::cli::compare;
+use crate::cli::ending::check_page;
 use crate::cli::error::CliError;
 use crate::cli::figures;
 use crate::cli::output;
@@ -25,7 +26,7 @@ pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError>
     let protected = Protected::question(&arguments.question);
     let place = arguments.output.clone().unwrap_or_else(|| PathBuf::from(PAGE));
     protected.check_file(&place)?;
-    check_ending(&place)?;
+    check_page(&place)?;
     figures::check_place(&arguments.figures, &protected)?;
     arguments.png.iter().try_for_each(|it| protected.check_pictures(it))?;
     let (results, weighed) = answer_and_weigh(&arguments.question)?;
@@ -41,21 +42,6 @@ pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError>
         output::info(&format!("wrote {count} figures into {}", folder.display()));
     }
     Ok(crate::cli::analyze::exit_code(&results, None))
-}
-
-/// A page under the name of something else would be opened by the wrong program.
-fn check_ending(place: &Path) -> Result<(), CliError> {
-    let ending = place.extension().and_then(|it| it.to_str()).map(str::to_lowercase);
-    match ending.as_deref() {
-        None | Some("html" | "htm") => Ok(()),
-        Some(ending) => Err(CliError::usage(
-            format!(
-                "{}: a report is a page, and no page has the ending `.{ending}`",
-                place.display()
-            ),
-            "give a file that ends in .html; `analyze -o json` has the same as JSON, --figure a picture",
-        )),
-    }
 }
 
 /// Writes every figure of a report as PNG; returns how many there were.

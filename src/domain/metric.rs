@@ -212,6 +212,33 @@ impl Metric {
         &METRICS[self as usize]
     }
 
+    /// What it is called within a sentence; only names such as `SM clock` keep their capitals.
+    pub fn in_words(self) -> String {
+        match self {
+            Metric::LatencyMean => "mean latency".to_owned(),
+            Metric::LatencyP50 => "p50".to_owned(),
+            Metric::LatencyP90 => "p90".to_owned(),
+            Metric::LatencyP95 => "p95".to_owned(),
+            Metric::LatencyP99 => "p99".to_owned(),
+            other => {
+                let label = other.spec().label;
+                let is_name = label.chars().nth(1).is_some_and(char::is_uppercase);
+                if is_name { label.to_owned() } else { label.to_lowercase() }
+            }
+        }
+    }
+
+    /// The same at the start of a sentence; p99 and the like stay small.
+    pub fn first_in_words(self) -> String {
+        let words = self.in_words();
+        let is_quantile = words.chars().nth(1).is_some_and(|it| it.is_ascii_digit());
+        let mut letters = words.chars();
+        match letters.next().filter(|_| !is_quantile) {
+            Some(first) => first.to_uppercase().chain(letters).collect(),
+            None => words,
+        }
+    }
+
     /// Name in columns, JSON and mapping files; ends in the unit.
     pub fn key(self) -> &'static str {
         self.spec().key

@@ -30,12 +30,14 @@ pub(super) fn changes(
     before: &ComparedSide<'_>,
     after: &ComparedSide<'_>,
     devices: &Matched,
+    remarks: &mut Vec<String>,
 ) -> Vec<ConditionChange> {
     let mut all: Vec<ConditionChange> = devices
         .pairs
         .iter()
         .flat_map(|pair| {
             let name = before.outline.label(&Subject::device(&pair.0));
+            remarks.extend(other_metric(&name, (before, &pair.0), (after, &pair.1)));
             CONDITIONS.map(|it| change(&name, it, (before, &pair.0), (after, &pair.1)))
         })
         .filter(|it| it.before.is_some() || it.after.is_some())
@@ -89,6 +91,23 @@ impl Seen {
     }
 }
 
+/// That the activity of a device is measured by another metric after the change; `None` where it is not.
+fn other_metric(
+    name: &str,
+    before: (&ComparedSide<'_>, &GpuId),
+    after: (&ComparedSide<'_>, &GpuId),
+) -> Option<String> {
+    let metric = |side| Seen::of(side, Condition::ActivityRatio).map(|it| it.metric);
+    let (mine, other) = (metric(before)?, metric(after)?);
+    (mine != other).then(|| {
+        format!(
+            "the activity of {name} is {} before and {} after, which are not compared",
+            mine.in_words(),
+            other.in_words()
+        )
+    })
+}
+
 fn change(
     name: &str,
     condition: Condition,
@@ -96,6 +115,11 @@ fn change(
     after: (&ComparedSide<'_>, &GpuId),
 ) -> ConditionChange {
     let sides = [Seen::of(before, condition), Seen::of(after, condition)];
+    // Levels of two metrics side by side would be read as a change.
+    let sides = match sides {
+        [Some(mine), Some(other)] if mine.metric != other.metric => [None, None],
+        sides => sides,
+    };
     let mean = |it: &Option<Seen>| {
         let values = it.as_ref()?.series.values();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -123,11 +147,8 @@ fn change(
     found
 }
 
-/// `None` where the metrics or the windows forbid it, or where a mean cannot be told.
+/// `None` where the windows forbid it, or where a mean cannot be told.
 fn tested(condition: Condition, mine: &Seen, other: &Seen) -> Option<Change> {
-    if mine.metric != other.metric {
-        return None;
-    }
     let windows = (mine.window_s.min(other.window_s), mine.window_s.max(other.window_s));
     if condition == Condition::SaturatedRatio && windows.1 > SAME_WINDOW * windows.0 {
         return None;

@@ -76,7 +76,7 @@ pub(super) fn told(it: &ServiceChange) -> String {
     let small = if it.is_small { ", though small" } else { "" };
     format!(
         "{} of `{}` changed by {change} ({low} to {high}): {word}{small}",
-        at_start(it.metric),
+        it.metric.first_in_words(),
         it.tenant
     )
 }
@@ -116,7 +116,7 @@ fn not_shown(services: &[ServiceChange]) -> String {
         Some((it, mde)) => format!(
             "No change was shown in {number}. That is not the same as none: a change of {} of `{}` by less than {} \
              would probably have gone unnoticed.",
-            short(it.metric),
+            it.metric.in_words(),
             it.tenant,
             percent(mde).trim_start_matches('+')
         ),
@@ -151,27 +151,4 @@ fn gone(only: &[OneSided]) -> Option<String> {
             .flatten()
             .collect();
     (!parts.is_empty()).then(|| format!("In one recording only: {}.", parts.join("; ")))
-}
-
-/// The same at the start of a sentence; p99 and the like stay small.
-fn at_start(metric: Metric) -> String {
-    let short = short(metric);
-    let is_quantile = short.chars().nth(1).is_some_and(|it| it.is_ascii_digit());
-    let mut letters = short.chars();
-    match letters.next().filter(|_| !is_quantile) {
-        Some(first) => first.to_uppercase().chain(letters).collect(),
-        None => short.clone(),
-    }
-}
-
-/// What a metric is called within a sentence.
-fn short(metric: Metric) -> String {
-    match metric {
-        Metric::LatencyMean => "mean latency".to_owned(),
-        Metric::LatencyP50 => "p50".to_owned(),
-        Metric::LatencyP90 => "p90".to_owned(),
-        Metric::LatencyP95 => "p95".to_owned(),
-        Metric::LatencyP99 => "p99".to_owned(),
-        other => other.spec().label.to_lowercase(),
-    }
 }

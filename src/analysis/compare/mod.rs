@@ -43,7 +43,7 @@ pub fn compare(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Compariso
     let devices = matched(before.outline, after.outline);
     let mut remarks = devices.remarks.clone();
     let (services, mut only_in_one) = services::changes(before, after, &devices, &mut remarks);
-    let conditions = conditions::changes(before, after, &devices);
+    let conditions = conditions::changes(before, after, &devices, &mut remarks);
     let shapes = shapes::pairs(before, after, &devices);
     only_in_one.extend(one_sided(before, after, &devices));
     only_in_one.sort_by(|a, b| (a.side, a.kind, &a.name).cmp(&(b.side, b.kind, &b.name)));

@@ -12,7 +12,7 @@ use crate::analysis::compare::findings::{
 use crate::recommender::suitability::Suitability;
 use crate::report::Report;
 use crate::report::block::{Block, Mark, without_unused_terms};
-use crate::report::influences::quantities::{chance, share, short};
+use crate::report::influences::quantities::{chance, share};
 use crate::report::pieces::{heading, statement};
 use crate::report::sections::glossary;
 use crate::report::wording::{count, name, sentence, span, stopped};
@@ -152,7 +152,7 @@ fn told(it: &ServiceChange) -> Block {
     let change = tables::interval(it.change_ratio, it.change_low, it.change_high)
         .unwrap_or_else(|| "an unknown amount".to_owned());
     let small = if it.is_small { " (below 5 %, so small)" } else { "" };
-    let text = format!("`{}`: {} changed by {change}{small}", quoted(it), short(it.metric));
+    let text = format!("`{}`: {} changed by {change}{small}", quoted(it), it.metric.in_words());
     statement(mark(it), verdict(it), &text, it.reasons.clone())
 }
 
@@ -166,7 +166,7 @@ fn not_shown(it: &ServiceChange) -> Option<Block> {
     if it.reasons.is_empty() {
         return None;
     }
-    let text = format!("`{}`: {}", quoted(it), short(it.metric));
+    let text = format!("`{}`: {}", quoted(it), it.metric.in_words());
     Some(statement(mark(it), verdict(it), &text, it.reasons.clone()))
 }
 

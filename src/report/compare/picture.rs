@@ -6,7 +6,6 @@ use crate::report::compare::{tables, verdict};
 use crate::report::figure::{
     ChangeGroup, ChangeKind, ChangeRow, ChangesFigure, DutyBar, Figure, Whisker,
 };
-use crate::report::influences::quantities::{short, short_first};
 use crate::report::pieces::heading;
 use crate::report::wording::{count, name};
 
@@ -57,7 +56,7 @@ fn row(it: &ServiceChange) -> ChangeRow {
     let why = it.reasons.first().map_or("cannot tell", String::as_str);
     let note = tables::interval(it.change_ratio, it.change_low, it.change_high);
     ChangeRow {
-        name: short_first(it.metric),
+        name: it.metric.first_in_words(),
         change: whisker(it.change_ratio, it.change_low, it.change_high),
         adjusted: load.and_then(|it| whisker(it.adjusted_ratio, it.adjusted_low, it.adjusted_high)),
         kind: match it.verdict {
@@ -73,7 +72,7 @@ fn row(it: &ServiceChange) -> ChangeRow {
 fn in_words(it: &ServiceChange) -> String {
     let change = tables::interval(it.change_ratio, it.change_low, it.change_high);
     let change = change.unwrap_or_else(|| "unknown".to_owned());
-    format!("{} of {}: {change}, {}", short(it.metric), name(&it.tenant), verdict(it))
+    format!("{} of {}: {change}, {}", it.metric.in_words(), name(&it.tenant), verdict(it))
 }
 
 /// Duty of each load before and after; nothing without activity on both sides.

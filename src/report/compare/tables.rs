@@ -10,7 +10,7 @@ use crate::recommender::suitability::Suitability;
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{bytes_or, measure, missing, numbers, percent_or, seconds_or, words};
 use crate::report::compare::{mark, noticed, one_sided, verdict};
-use crate::report::influences::quantities::{chance, change, quantity, short, short_first};
+use crate::report::influences::quantities::{chance, change, quantity};
 use crate::report::influences::wording::mark as mark_of;
 use crate::report::pieces::{heading, statement};
 use crate::report::wording::name;
@@ -66,7 +66,7 @@ fn service(it: &ServiceChange) -> Vec<Cell> {
     let equal = equal.and_then(|it| interval(it.adjusted_ratio, it.adjusted_low, it.adjusted_high));
     vec![
         Cell::Name(name(&it.tenant)),
-        Cell::Text(short_first(it.metric)),
+        Cell::Text(it.metric.first_in_words()),
         level(it.before.as_ref().map(|it| it.typical)),
         level(it.after.as_ref().map(|it| it.typical)),
         change.map_or_else(|| missing(why), Cell::Quantity),
@@ -146,7 +146,7 @@ fn condition(it: &ConditionChange) -> Vec<Cell> {
         (Some(it), Some(low), Some(high)) => {
             Cell::Quantity(format!("{} {points} ({} to {})", signed(it), signed(low), signed(high)))
         }
-        _ => missing("the metrics or windows differ, or too little was seen for its memory"),
+        _ => missing("the windows differ, or too little was seen for its memory"),
     };
     let (mark, shown) = match it.verdict {
         ChangeVerdict::Different => (Mark::Indirect, "changed"),
@@ -235,7 +235,8 @@ pub(super) fn influences(it: &Comparison) -> Vec<Block> {
 
 fn influence(it: &InfluenceSide) -> String {
     let effect = it.effect_ratio.filter(|it| it.is_finite());
-    let effect = effect.map(|ratio| format!(": {} {}", short(it.metric), change(it.metric, ratio)));
+    let effect =
+        effect.map(|ratio| format!(": {} {}", it.metric.in_words(), change(it.metric, ratio)));
     let effect = effect.unwrap_or_default();
     match it.verdict {
         InfluenceVerdict::Confirmed => format!("confirmed{effect}"),

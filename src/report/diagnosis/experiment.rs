@@ -6,9 +6,7 @@ use crate::report::Report;
 use crate::report::block::{Block, Cell, Mark, Statement, Table};
 use crate::report::cells::{count as number_of, missing, numbers, percent_or, words};
 use crate::report::diagnosis::{heading, provenance, said};
-use crate::report::influences::quantities::{
-    chance, effect_of, finite, quantity, short, short_first,
-};
+use crate::report::influences::quantities::{chance, effect_of, finite, quantity};
 use crate::report::influences::wording::quoted;
 use crate::report::wording::{count, name, stamp};
 
@@ -59,7 +57,7 @@ fn test(it: &ExperimentResult) -> String {
     };
     format!(
         "{} of {} {effect} in blocks with {} against blocks without; {p}, from {}.",
-        short_first(it.metric),
+        it.metric.first_in_words(),
         quoted(&it.victim),
         quoted(&it.suspect),
         match it.arrangements {
@@ -93,7 +91,7 @@ fn table(it: &ExperimentResult) -> Table {
     Table {
         caption: format!(
             "{} of {} in each block, geometric mean",
-            short(it.metric),
+            it.metric.in_words(),
             name(&it.victim)
         ),
         columns: vec![
@@ -101,7 +99,7 @@ fn table(it: &ExperimentResult) -> Table {
             words("From"),
             numbers("Length"),
             words(&name(&it.suspect)),
-            numbers(&short(it.metric)),
+            numbers(&it.metric.in_words()),
             numbers("Its activity"),
             numbers("Bins"),
         ],

@@ -15,9 +15,7 @@ use crate::domain::outline::Outline;
 use crate::report::Report;
 use crate::report::block::{Block, Cell, Table, without_unused_terms};
 use crate::report::cells::{count as number_of, missing, numbers, words};
-use crate::report::influences::quantities::{
-    change, finite, is_gain, quantity, short, short_first,
-};
+use crate::report::influences::quantities::{change, finite, is_gain, quantity};
 use crate::report::influences::{look_alikes, tables};
 use crate::report::sections::{blind_spots, glossary};
 use crate::report::wording::{name, sentence, span, stopped};
@@ -119,7 +117,7 @@ fn subtitle(input: &DiagnosisInput<'_>) -> String {
         }
         None => "on no known GPU".to_owned(),
     };
-    format!("{} of {} {place} · {}", short(it.metric), name(&it.victim), span(it.window))
+    format!("{} of {} {place} · {}", it.metric.in_words(), name(&it.victim), span(it.window))
 }
 
 /// The window against the rest of the recording.
@@ -148,7 +146,7 @@ fn slowness(it: &Diagnosis) -> Vec<Block> {
 }
 
 fn how_slow(it: &Diagnosis, slow: &Slowness) -> String {
-    let metric = short_first(it.metric);
+    let metric = it.metric.first_in_words();
     let shown = |value: f64| quantity(it.metric, value);
     match (finite(slow.window_p50), finite(slow.normal_p50)) {
         (Some(window), Some(normal)) => {

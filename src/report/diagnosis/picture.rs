@@ -4,7 +4,7 @@ use crate::analysis::diagnosis_findings::{Diagnosis, Picture, PictureRow};
 use crate::domain::time::TimeSpan;
 use crate::report::block::Block;
 use crate::report::figure::{Figure, SeriesColour, SuspectLane, SuspectsFigure};
-use crate::report::influences::quantities::{length, short_first};
+use crate::report::influences::quantities::length;
 use crate::report::wording::{clean, list, name, span};
 
 /// Name of the picture, for files too.
@@ -38,7 +38,7 @@ pub fn picture(diagnosis: &Diagnosis) -> Figure {
 
 /// The picture with its caption.
 pub(super) fn block(it: &Diagnosis) -> Block {
-    let (victim, metric) = (name(&it.victim), short_first(it.metric));
+    let (victim, metric) = (name(&it.victim), it.metric.first_in_words());
     let guilty: Vec<String> =
         it.picture.suspects.iter().filter(|it| it.is_guilty).map(|it| name(&it.suspect)).collect();
     let caption = match guilty.as_slice() {

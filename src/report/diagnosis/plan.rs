@@ -4,7 +4,7 @@ use crate::analysis::diagnosis_findings::ExperimentPlan;
 use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{numbers, words};
 use crate::report::diagnosis::said;
-use crate::report::influences::quantities::{chance, length, short};
+use crate::report::influences::quantities::{chance, length};
 use crate::report::influences::wording::quoted;
 use crate::report::wording::{count, name};
 
@@ -34,7 +34,7 @@ fn test(it: &ExperimentPlan) -> String {
         quoted(&it.suspect),
         pauses,
         count(it.blocks.len(), "block", "blocks"),
-        short(it.metric),
+        it.metric.in_words(),
         quoted(&it.victim),
         chance(it.least_p)
     )

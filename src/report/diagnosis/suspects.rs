@@ -4,9 +4,7 @@ use crate::analysis::diagnosis_findings::{Diagnosis, Suspicion};
 use crate::analysis::influence::findings::InfluenceVerdict;
 use crate::report::block::{Block, Statement};
 use crate::report::diagnosis::said;
-use crate::report::influences::quantities::{
-    chance, change, effect, finite, hidden, lag, short, short_first,
-};
+use crate::report::influences::quantities::{chance, change, effect, finite, hidden, lag};
 use crate::report::influences::tables;
 use crate::report::influences::wording::{mark, quoted, reasons, verdict_words};
 use crate::report::wording::{capitalised, name, percent, sentence, stopped};
@@ -44,13 +42,13 @@ fn statement(diagnosis: &Diagnosis, it: &Suspicion) -> Statement {
     let mut notes = Vec::new();
     notes.extend(activity(it));
     if let Some(ratio) = finite(it.explained_ratio) {
-        let (metric, change) = (short(diagnosis.metric), change(diagnosis.metric, ratio));
+        let (metric, change) = (diagnosis.metric.in_words(), change(diagnosis.metric, ratio));
         notes.push(format!("Its activity explains {metric} {change} in the window."));
     }
     notes.extend(overall(it));
     match influence.verdict {
         InfluenceVerdict::NotShown => {
-            notes.push(format!("{} {}.", short_first(influence.metric), hidden(influence)));
+            notes.push(format!("{} {}.", influence.metric.first_in_words(), hidden(influence)));
         }
         InfluenceVerdict::CannotTell => {
             notes.push(stopped(&capitalised(&reasons(influence))));
@@ -92,6 +90,6 @@ fn overall(it: &Suspicion) -> Option<String> {
     let lag = lag(influence).map_or_else(String::new, |it| format!(", {it}"));
     Some(format!(
         "Over the whole recording: {} {effect} in its bursts{lag}{q}.",
-        short(influence.metric)
+        influence.metric.in_words()
     ))
 }

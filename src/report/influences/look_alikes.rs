@@ -3,7 +3,7 @@
 use crate::analysis::influence::findings::{LookAlike, LookAlikeKind, LookAlikeState};
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, percent_or, words};
-use crate::report::influences::quantities::{change, finite, share, short};
+use crate::report::influences::quantities::{change, finite, share};
 use crate::report::influences::wording::quoted;
 use crate::report::pieces::statement;
 use crate::report::wording::{clean, sentence, some};
@@ -32,7 +32,7 @@ pub(crate) fn found(look_alikes: &[LookAlike]) -> Vec<Block> {
     let mut told: Vec<(&LookAlike, Vec<String>)> = Vec::new();
     for it in there {
         let whom = match (&it.victim, it.metric) {
-            (Some(victim), Some(metric)) => format!("{} of {}", short(metric), quoted(victim)),
+            (Some(victim), Some(metric)) => format!("{} of {}", metric.in_words(), quoted(victim)),
             (Some(victim), None) => quoted(victim),
             (None, _) => "everybody on it".to_owned(),
         };
@@ -155,7 +155,9 @@ pub(crate) fn state(state: LookAlikeState) -> Cell {
 
 fn victim(it: &LookAlike) -> Cell {
     match (&it.victim, it.metric) {
-        (Some(victim), Some(metric)) => Cell::Name(format!("{}, {}", clean(victim), short(metric))),
+        (Some(victim), Some(metric)) => {
+            Cell::Name(format!("{}, {}", clean(victim), metric.in_words()))
+        }
         (Some(victim), None) => Cell::Name(clean(victim)),
         (None, _) => Cell::Name("everybody on it".to_owned()),
     }

@@ -6,7 +6,7 @@ use crate::domain::ident::Subject;
 use crate::report::block::Block;
 use crate::report::figure::{Figure, MatrixCell, MatrixFigure};
 use crate::report::influences::grouping::{Group, ends, grouped};
-use crate::report::influences::quantities::{change, finite, share, short};
+use crate::report::influences::quantities::{change, finite, share};
 use crate::report::influences::wording::{in_words, is_shown, mark};
 use crate::report::wording::{clean, count};
 
@@ -79,7 +79,7 @@ fn most<'a>(
 }
 
 fn cell(it: &Influence, is_narrow: bool) -> MatrixCell {
-    let metric = short(it.metric);
+    let metric = it.metric.in_words();
     let (value, note) = match it.verdict {
         InfluenceVerdict::CannotTell => (String::new(), metric),
         InfluenceVerdict::NotShown => match finite(it.mde_ratio) {

@@ -3,33 +3,9 @@
 use crate::analysis::influence::findings::Influence;
 use crate::domain::metric::{Metric, Unit};
 use crate::domain::units::Seconds;
-use crate::report::wording::capitalised;
 
 /// Below this chance only an upper limit is shown.
 const LEAST_CHANCE: f64 = 0.000_1;
-
-/// What a metric is called within a sentence.
-pub(crate) fn short(metric: Metric) -> String {
-    match metric {
-        Metric::LatencyMean => "mean latency".to_owned(),
-        Metric::LatencyP50 => "p50".to_owned(),
-        Metric::LatencyP90 => "p90".to_owned(),
-        Metric::LatencyP95 => "p95".to_owned(),
-        Metric::LatencyP99 => "p99".to_owned(),
-        other => {
-            let label = other.spec().label;
-            let is_name = label.chars().nth(1).is_some_and(char::is_uppercase);
-            if is_name { label.to_owned() } else { label.to_lowercase() }
-        }
-    }
-}
-
-/// The same at the start of a line; p99 and the like stay small.
-pub(crate) fn short_first(metric: Metric) -> String {
-    let short = short(metric);
-    let is_quantile = short.chars().nth(1).is_some_and(|it| it.is_ascii_digit());
-    if is_quantile { short } else { capitalised(&short) }
-}
 
 /// Whether more of the metric is better, so that a change for the worse is a loss.
 pub(crate) fn is_gain(metric: Metric) -> bool {

@@ -8,7 +8,7 @@ use crate::report::block::{Block, Cell, Table};
 use crate::report::cells::{
     count as number_of, measure, missing, number_or, numbers, percent_or, words,
 };
-use crate::report::influences::quantities::{chance, effect, finite, hidden, lag, share, short};
+use crate::report::influences::quantities::{chance, effect, finite, hidden, lag, share};
 use crate::report::influences::wording::{dose, pair, reasons, verdict_cell};
 use crate::report::wording::{clean, count, list, name, sentence};
 
@@ -53,7 +53,7 @@ pub(crate) fn tests(pairs: &[Influence], name: &str) -> Block {
 
 /// Suspect, victim, metric and part of the time: what a row is about.
 fn about(it: &Influence) -> Cell {
-    let row = format!("{}, {}", pair(it), short(it.metric));
+    let row = format!("{}, {}", pair(it), it.metric.in_words());
     Cell::Text(match &it.scope {
         Scope::Whole => row,
         part => format!("{row}, {}", name(&part.to_string())),

@@ -3,7 +3,7 @@
 use crate::analysis::findings::Scope;
 use crate::analysis::influence::findings::{Channel, Influence, InfluenceVerdict};
 use crate::report::block::{Cell, Mark};
-use crate::report::influences::quantities::{chance, change, effect, finite, hidden, lag, short};
+use crate::report::influences::quantities::{chance, change, effect, finite, hidden, lag};
 use crate::report::wording::{clean, name, sentence, shorten};
 
 /// Whether an influence was shown, firmly or as likely.
@@ -66,7 +66,7 @@ pub(crate) fn within(scope: &Scope) -> String {
 /// What was shown, in one sentence without a full stop.
 pub(crate) fn in_words(it: &Influence) -> String {
     let (suspect, victim) = (quoted(&it.suspect), quoted(&it.victim));
-    let (metric, part) = (short(it.metric), within(&it.scope));
+    let (metric, part) = (it.metric.in_words(), within(&it.scope));
     match it.verdict {
         InfluenceVerdict::Confirmed => {
             format!("{suspect} slows {victim}{part}: {}; confirmed{}", size(it), sureness(it))
@@ -96,7 +96,7 @@ pub(crate) fn in_words(it: &Influence) -> String {
 
 /// The size with its interval, and when: `p99 +84 % (62 to 109) while it bursts, within 1 s`.
 pub(crate) fn size(it: &Influence) -> String {
-    let metric = short(it.metric);
+    let metric = it.metric.in_words();
     let after = lag(it).map_or_else(String::new, |it| format!(", {it}"));
     match effect(it) {
         Some(effect) => format!("{metric} {effect} while it bursts{after}"),

@@ -4,7 +4,7 @@ use crate::analysis::influence::findings::{Influence, InfluenceFindings, Influen
 use crate::report::ReportInput;
 use crate::report::block::{Block, Caveat, Statement};
 use crate::report::influences::grouping::{Group, grouped, has_opposite, shown};
-use crate::report::influences::quantities::{effect, finite, hidden, short};
+use crate::report::influences::quantities::{effect, finite, hidden};
 use crate::report::influences::wording::{in_words, mark, pair, quoted, reasons, within};
 use crate::report::influences::{contention, look_alikes, matrix, tables};
 use crate::report::sections::{Section, device_heading, gathered, title};
@@ -157,7 +157,7 @@ pub(super) fn statement(group: &Group<'_>, is_mutual: bool) -> Statement {
         .others
         .iter()
         .filter(|it| it.verdict <= InfluenceVerdict::Likely)
-        .filter_map(|it| Some(format!("{} {}", short(it.metric), effect(it)?)))
+        .filter_map(|it| Some(format!("{} {}", it.metric.in_words(), effect(it)?)))
         .collect();
     let mut notes = Vec::new();
     if is_mutual {
@@ -190,7 +190,7 @@ fn nobody(pairs: &[Influence]) -> String {
     let limit = match most {
         Some(it) if is_known => format!(
             "; {} of {} {}, the others less",
-            short(it.metric),
+            it.metric.in_words(),
             quoted(&it.victim),
             hidden(it)
         ),

@@ -39,7 +39,8 @@ const GLANCE: usize = 48;
 /// The whole report in lines of at most `width` columns, but never fewer than 40.
 ///
 /// `colour` adds ANSI styles; they take no columns.
-pub fn text(report: &Report, width: usize, colour: bool) -> String {
+#[cfg(test)]
+pub(crate) fn text(report: &Report, width: usize, colour: bool) -> String {
     sheet(report, Look { has_colour: colour, ..Look::plain(width) })
 }
 
