@@ -1,16 +1,20 @@
 //! What happened that a reader has to know first: memory that ran out, and who slows whom.
 
+use crate::analysis::memory_findings::OutOfMemory;
 use crate::report::ReportInput;
 use crate::report::block::{Block, Statement};
 use crate::report::influences::grouping::{Group, has_opposite, shown};
 use crate::report::influences::wording::quoted;
 use crate::report::sections::influence::statement;
-use crate::report::sections::memory_peaks::{self, is_told};
+use crate::report::sections::memory_peaks;
 use crate::report::view::devices;
 use crate::report::wording::{capitalised, clean, count, sentence, stopped};
 
 /// So many influences, and so many devices without memory, are told.
 const MOST_TOLD: usize = 3;
+
+/// The section that tells all about memory.
+const BELOW: &str = "“Do they run out of memory together?”";
 
 /// An influence with the place where it was found.
 struct Found<'a> {
@@ -29,40 +33,36 @@ pub(super) fn incidents(input: &ReportInput<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The surest moment without memory of each device.
+/// The surest moment without memory of each device, and how many more it had.
 fn lost(input: &ReportInput<'_>) -> Vec<Block> {
     let is_alone = input.findings.devices.len() == 1;
     let all = input.findings.devices.iter().flat_map(|device| {
         device.memory.iter().filter_map(move |it| {
-            let told = || it.out_of_memory.iter().filter(is_told);
-            let surest = told().reduce(|best, it| {
-                if it.confidence.value() > best.confidence.value() { it } else { best }
-            })?;
-            let place = (!is_alone).then(|| clean(&device.label));
-            Some((place, surest, told().count() - 1))
+            let told = memory_peaks::surest_first(it);
+            let surest = *told.first()?;
+            Some(((!is_alone).then(|| clean(&device.label)), surest, told.len() - 1))
         })
     });
-    let mut blocks: Vec<Block> = all
-        .take(MOST_TOLD)
-        .map(|(place, event, more)| {
-            let text = stopped(&capitalised(&sentence(&event.sentence)));
-            let more = count(more, "more moment", "more moments");
-            let notes = match more.starts_with('0') {
-                true => Vec::new(),
-                false => vec![format!(
-                    "{more} without memory stand under “Do they run out of memory together?”."
-                )],
-            };
-            Block::Statement(Statement {
-                mark: memory_peaks::mark(event),
-                tag: "memory ran out".to_owned(),
-                text: placed(&text, place.as_deref()),
-                notes,
-            })
+    ran_out(&all.collect::<Vec<_>>())
+}
+
+/// Moments without memory: where, the surest one, and how many more there were.
+fn ran_out(all: &[(Option<String>, &OutOfMemory, usize)]) -> Vec<Block> {
+    let one = |(place, event, more): &(Option<String>, &OutOfMemory, usize)| {
+        let text = stopped(&capitalised(&sentence(&event.sentence)));
+        let moments = count(*more, "more moment", "more moments");
+        let note = format!("{moments} without memory: see {BELOW}.");
+        Block::Statement(Statement {
+            mark: memory_peaks::mark(event),
+            tag: "memory ran out".to_owned(),
+            text: placed(&text, place.as_deref()),
+            notes: (*more > 0).then_some(note).into_iter().collect(),
         })
-        .collect();
-    blocks.truncate(MOST_TOLD);
-    blocks
+    };
+    let left = all.len().saturating_sub(MOST_TOLD);
+    let gpus = count(left, "more GPU", "more GPUs");
+    let rest = Block::Text(format!("Memory ran out on {gpus}: see {BELOW}."));
+    all.iter().take(MOST_TOLD).map(one).chain((left > 0).then_some(rest)).collect()
 }
 
 /// Everything that was shown anywhere, the firmest first.
@@ -103,5 +103,42 @@ fn placed(sentence: &str, place: Option<&str>) -> String {
     match place {
         Some(place) => format!("On {}: {sentence}", quoted(place).replace('`', "")),
         None => sentence.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::evidence::Confidence;
+    use crate::analysis::memory_findings::{Blame, OutOfMemoryKind};
+    use crate::domain::time::Timestamp;
+
+    #[test]
+    fn of_many_gpus_without_memory_none_goes_untold() {
+        let event = OutOfMemory {
+            kind: OutOfMemoryKind::LostWhileFull,
+            at: Timestamp::from_micros(0),
+            at_uncertainty_s: 1.0,
+            failed: Some("a".to_owned()),
+            free_bytes: Some(0.0),
+            usual_rise_bytes: None,
+            xid_code: None,
+            blame: Blame::OneTenant,
+            named: vec!["b".to_owned()],
+            shares: Vec::new(),
+            confidence: Confidence::new(0.9),
+            sentence: "`a` lost its memory after `b` had grown".to_owned(),
+            unseen: Vec::new(),
+        };
+        let all: Vec<_> = (0..5).map(|it| (Some(format!("GPU {it}")), &event, it % 2)).collect();
+        let blocks = ran_out(&all);
+        let [Block::Statement(first), Block::Statement(second), _, Block::Text(rest)] = &blocks[..]
+        else {
+            panic!("{blocks:?}")
+        };
+        assert!(first.text.starts_with("On GPU 0: ") && first.notes.is_empty(), "{first:?}");
+        assert!(second.notes[0].starts_with("1 more moment without memory"), "{second:?}");
+        assert!(rest.starts_with("Memory ran out on 2 more GPUs"), "{rest}");
+        assert_eq!(ran_out(&all[..3]).len(), 3, "nothing more is said where all are told");
     }
 }

@@ -197,12 +197,12 @@ fn colour(
 }
 
 /// Whether it is a loss, and not only a full device.
-pub(super) fn is_told(event: &&OutOfMemory) -> bool {
+fn is_told(event: &&OutOfMemory) -> bool {
     event.kind != OutOfMemoryKind::FullOnly
 }
 
 /// Moments at which memory ran out, the surest first.
-fn surest_first(found: &MemoryFindings) -> Vec<&OutOfMemory> {
+pub(super) fn surest_first(found: &MemoryFindings) -> Vec<&OutOfMemory> {
     let mut told: Vec<&OutOfMemory> = found.out_of_memory.iter().filter(is_told).collect();
     told.sort_by(|a, b| {
         b.confidence.value().total_cmp(&a.confidence.value()).then(a.at.cmp(&b.at))
