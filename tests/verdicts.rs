@@ -288,6 +288,7 @@ fn how_many_of_many_fit_is_said_with_what_binds_and_stands_in_the_json() {
         verdicts: std::slice::from_ref(&found),
         together: None,
         configuration: &configuration(&[]),
+        extent: None,
         notes: &[],
         tool_version: "",
         command: "",

@@ -18,6 +18,7 @@ use crate::cli::terminal;
 use crate::domain::ident::Subject;
 use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
+use crate::domain::time::TimeSpan;
 use crate::report::compare::{ComparisonInput, report};
 use crate::report::render::text::{Look, sheet};
 use crate::report::render::{html, json};
@@ -31,6 +32,7 @@ const PAGE: &str = "report.html";
 struct Opened {
     name: String,
     results: Results,
+    window: Option<TimeSpan>,
     series: Recording,
 }
 
@@ -109,7 +111,7 @@ fn opened(inputs: &[PathBuf], question_of: &QuestionArgs) -> Result<Opened, CliE
     let results = analyse(&input.recording, &asked, policy)?;
     let selection = Selection { span: asked.span, ..wanted(input.recording.outline()) };
     let series = series(&input.recording, &selection)?;
-    Ok(Opened { name: title_of(inputs), results, series })
+    Ok(Opened { name: title_of(inputs), results, window: asked.span, series })
 }
 
 /// Devices and tenants; of processes only the shape counts, which is known by now.
@@ -128,6 +130,7 @@ fn side(it: &Opened) -> ComparedSide<'_> {
         name: &it.name,
         outline: &it.results.outline,
         findings: &it.results.findings,
+        window: it.window,
         recording: &it.series,
     }
 }

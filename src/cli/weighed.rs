@@ -17,6 +17,7 @@ use crate::recommender::tenant_policy::TenantPolicies;
 use crate::recommender::together::{Together, together};
 use crate::recommender::told::take_over;
 use crate::recommender::verdict::Verdict;
+use crate::report::extent::Extent;
 use crate::report::recommend::Recommendation;
 use crate::storage::StoredRecording;
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
@@ -49,6 +50,8 @@ pub(crate) struct Weighed {
     pub(crate) together: Option<Together>,
     /// Files to apply.
     pub(crate) configuration: Configuration,
+    /// The part of the recording that was weighed; `None` for all of it.
+    pub(crate) extent: Option<Extent>,
     /// What was done to the input, each in a sentence.
     pub(crate) notes: Vec<String>,
 }
@@ -76,7 +79,8 @@ pub(crate) fn weigh(it: &Weighing<'_>, results: &Results) -> Result<Weighed, Cli
         false => None,
     };
     let configuration = configuration(&decided(&results.outline, &situations, &verdicts));
-    Ok(Weighed { verdicts, together, configuration, notes })
+    let extent = Extent::of(it.span, results.outline.span);
+    Ok(Weighed { verdicts, together, configuration, extent, notes })
 }
 
 impl Weighed {
@@ -91,6 +95,7 @@ impl Weighed {
             verdicts: &self.verdicts,
             together: self.together.as_ref(),
             configuration: &self.configuration,
+            extent: self.extent,
             notes: &self.notes,
             tool_version: env!("CARGO_PKG_VERSION"),
             command,

@@ -5,8 +5,9 @@ use crate::colocation::demand::Assumption;
 use crate::domain::mig_geometry::Provenance;
 use crate::domain::units::Seconds;
 use crate::recommender::mechanism::{Assessment, MechanismId};
-use crate::recommender::reason::{Names, ReasonKind};
-use crate::recommender::situation::{Situation, Trust};
+use crate::recommender::reason::{Measurement, MeasurementKind, Names, ReasonKind};
+use crate::recommender::settling::naming;
+use crate::recommender::situation::{NOBODY_KNOWS, Situation, Trust};
 use crate::recommender::tenant_policy::Class;
 use crate::recommender::verdict::Lowered;
 use std::collections::BTreeSet;
@@ -37,6 +38,8 @@ const PATTERN: f64 = 0.9;
 const RESERVE: f64 = 0.98;
 /// What a latency leaves that is waited for and was not recorded.
 const UNHEARD: f64 = 0.85;
+/// What is left where nobody knows who was on the device: its load may be that of several.
+const ANONYMOUS: f64 = 0.7;
 /// What an open measurement leaves of a verdict that waits for it.
 const OPEN: f64 = 0.5;
 
@@ -69,10 +72,16 @@ pub(crate) fn lowered(
     decisive: Option<ReasonKind>,
 ) -> Vec<Lowered> {
     let mut found = Vec::new();
-    let mut lower = |factor: f64, sentence: String| found.push(Lowered { factor, sentence });
+    let mut lower = |factor: f64, sentence: String, remedy: Option<Measurement>| {
+        found.push(Lowered { factor, sentence, remedy });
+    };
     let mechanism = picked.map(|it| it.mechanism);
     if picked.is_none() {
-        lower(OPEN, "something has to be measured before anything is proposed".to_owned());
+        lower(OPEN, "something has to be measured before anything is proposed".to_owned(), None);
+    }
+    if situation.now.is_anonymous {
+        let sentence = format!("{NOBODY_KNOWS}, and all of its load counts as one tenant");
+        lower(ANONYMOUS, sentence, naming(situation).map(|it| it.measurement));
     }
     let predicts = mechanism != Some(MechanismId::Exclusive);
     if predicts {
@@ -81,42 +90,99 @@ pub(crate) fn lowered(
             demands.flat_map(|it| it.assumptions.iter().copied()).collect();
         for assumption in assumed {
             let factor = ASSUMED.iter().find(|it| it.0 == assumption).map_or(1.0, |it| it.1);
-            lower(factor, assumption.sentence().to_owned());
+            lower(factor, assumption.sentence().to_owned(), measuring(assumption));
         }
     }
     if predicts || !decisive.is_some_and(|it| TIMELESS.contains(&it)) {
         found.extend(short(situation));
         found.extend(few(situation).filter(|_| predicts));
     }
-    let mut lower = |factor: f64, sentence: String| found.push(Lowered { factor, sentence });
     if predicts {
-        let unheard = situation.tenants.iter().filter(|it| {
-            it.class() == Class::LatencySensitive && it.demand.is_some() && !it.has_requests()
-        });
-        let unheard: Vec<&str> = unheard.map(|it| it.name.as_str()).collect();
-        if !unheard.is_empty() {
-            let names = Names(&unheard);
-            lower(
-                UNHEARD,
-                format!("no latency of {names} was recorded: bursts stand for requests"),
-            );
-        }
+        found.extend(unheard(situation));
     }
+    found.extend(unstated(situation));
+    if predicts && situation.device.total_mib.is_some() && situation.device.reserved_mib.is_none() {
+        let sentence = "what the driver keeps of the memory was not recorded".to_owned();
+        let what = "read it from the driver: `nvidia-smi -q -d MEMORY`";
+        let remedy = Some(Measurement::new(MeasurementKind::Device, 0.0, what));
+        found.push(Lowered { factor: RESERVE, sentence, remedy });
+    }
+    if let Some(sentence) = patterned(situation, picked) {
+        let what = "ask the device for its profiles: `nvidia-smi mig -lgip`";
+        let remedy = Some(Measurement::new(MeasurementKind::Device, 0.0, what));
+        found.push(Lowered { factor: PATTERN, sentence, remedy });
+    }
+    found
+}
+
+/// What would replace an assumption; `None` where no recording does.
+fn measuring(assumption: Assumption) -> Option<Measurement> {
+    let (kind, about_s, what) = match assumption {
+        Assumption::WidthUnknown
+        | Assumption::BandwidthUnknown
+        | Assumption::BandwidthFromUtilisation => (
+            MeasurementKind::Counters,
+            900.0,
+            "record SM activity and memory bandwidth (GPM on Hopper and later, else DCGM)",
+        ),
+        Assumption::PowerUnknown => {
+            (MeasurementKind::Finer, 900.0, "record the power of the device")
+        }
+        Assumption::BurstsInferred | Assumption::BurstsUnknown => {
+            (MeasurementKind::Finer, 900.0, "record at an interval of a third of its bursts")
+        }
+        Assumption::ServiceSpreadUnknown
+        | Assumption::HostUnknown
+        | Assumption::PaceUnknown
+        | Assumption::ArrivalsInBins => (
+            MeasurementKind::Service,
+            900.0,
+            "record the latency of the services beside the device",
+        ),
+        Assumption::OtherGpu | Assumption::CoProfiled => {
+            (MeasurementKind::Alone, 1800.0, "record each alone on this model of GPU")
+        }
+        Assumption::OrderDrawn => return None,
+    };
+    Some(Measurement::new(kind, about_s, what))
+}
+
+/// Latencies that are waited for and were not recorded.
+fn unheard(situation: &Situation) -> Option<Lowered> {
+    let unheard = situation.tenants.iter().filter(|it| {
+        it.class() == Class::LatencySensitive && it.demand.is_some() && !it.has_requests()
+    });
+    let unheard: Vec<&str> = unheard.map(|it| it.name.as_str()).collect();
+    if unheard.is_empty() {
+        return None;
+    }
+    let names = Names(&unheard);
+    let what = format!("record the latency of {names} beside the device");
+    Some(Lowered {
+        factor: UNHEARD,
+        sentence: format!("no latency of {names} was recorded: bursts stand for requests"),
+        remedy: Some(Measurement::new(MeasurementKind::Service, 900.0, what)),
+    })
+}
+
+/// Trust and classes that nobody stated.
+fn unstated(situation: &Situation) -> Vec<Lowered> {
+    let mut found = Vec::new();
+    let mut lower = |sentence: String, what: String| {
+        let remedy = Some(Measurement::new(MeasurementKind::Policy, 0.0, what));
+        found.push(Lowered { factor: UNSTATED, sentence, remedy });
+    };
     if matches!(situation.trust(), Trust::Unstated(_)) {
-        lower(UNSTATED, "whether the tenants trust each other is not stated".to_owned());
+        let what = "state the `trust_domain` of each tenant in the policy".to_owned();
+        lower("whether the tenants trust each other is not stated".to_owned(), what);
     }
     let unclassed: Vec<&str> =
         situation.tenants.iter().filter(|it| !it.has_class()).map(|it| it.name.as_str()).collect();
     if !unclassed.is_empty() {
         let (are, their) = if unclassed.len() == 1 { ("is", "its") } else { ("are", "their") };
-        let sentence = format!("what {} {are} for is guessed from {their} load", Names(&unclassed));
-        lower(UNSTATED, sentence);
-    }
-    if predicts && situation.device.total_mib.is_some() && situation.device.reserved_mib.is_none() {
-        lower(RESERVE, "what the driver keeps of the memory was not recorded".to_owned());
-    }
-    if let Some(sentence) = patterned(situation, picked) {
-        lower(PATTERN, sentence);
+        let names = Names(&unclassed);
+        let what = format!("state the `class` of {names} in the policy");
+        lower(format!("what {names} {are} for is guessed from {their} load"), what);
     }
     found
 }
@@ -140,7 +206,9 @@ fn length(seen_s: f64) -> Option<Lowered> {
             format!("{it:.0} whole days were seen and no whole week, and other days may be busier")
         }
     };
-    (factor < 1.0).then_some(Lowered { factor, sentence })
+    let what = "record for a week, or for as long as the load repeats itself";
+    let remedy = Some(Measurement::new(MeasurementKind::Longer, 7.0 * DAY_S, what));
+    (factor < 1.0).then_some(Lowered { factor, sentence, remedy })
 }
 
 /// Few bursts of somebody who works.
@@ -154,7 +222,10 @@ fn few(situation: &Situation) -> Option<Lowered> {
         "only {bursts} bursts of `{}` were seen, and its p99 is about the longest of them",
         tenant.name
     );
-    (factor < 1.0).then_some(Lowered { factor, sentence })
+    let what = format!("record until 100 bursts of `{}` were seen", tenant.name);
+    let about_s = demand.timeline.span_s() * 100.0 / bursts.max(1) as f64;
+    let remedy = Some(Measurement::new(MeasurementKind::Longer, about_s, what));
+    (factor < 1.0).then_some(Lowered { factor, sentence, remedy })
 }
 
 /// Product of all factors.

@@ -13,9 +13,10 @@ use crate::recommender::open_answers::open_answers;
 use crate::recommender::played::Played;
 use crate::recommender::policy::Policy;
 use crate::recommender::reason::{Measurement, MeasurementKind, Reason, ReasonKind, Times, Weight};
+use crate::recommender::settling::{dispelling, naming, settling};
 use crate::recommender::situation::{Situation, Tenant, Trust};
 use crate::recommender::tenant_policy::Class;
-use crate::recommender::verdict::{Chosen, Freed, Lowered, Outcome, Rejected, Settling, Verdict};
+use crate::recommender::verdict::{Chosen, Freed, Lowered, Outcome, Rejected, Verdict};
 use std::collections::BTreeMap;
 
 /// What should be done with a device.
@@ -48,8 +49,11 @@ pub fn decide_played(situation: &Situation, played: &Played, policy: &Policy) ->
         fitting: fitting.filter(|_| apart.is_none()),
         apart,
         measurement: match &doubt {
-            Some(it) => dispelling(it, choice.picked().map(|it| it.mechanism)),
-            None => choice.settling(),
+            Some(it) => {
+                let way = choice.picked().map(|it| it.mechanism);
+                Some(dispelling(it, &lowered_by, way, policy))
+            }
+            None => settling(choice.before()).or_else(|| naming(situation)),
         },
         answers: open_answers(situation, played, policy, &choice),
         chosen,
@@ -193,6 +197,13 @@ impl Choice {
     /// `doubt` is why the way that comes first is not proposed all the same.
     fn rejected(&self, chosen: Option<MechanismId>, doubt: Option<&Reason>) -> Vec<Rejected> {
         let others = self.assessments.iter().filter(|it| Some(it.mechanism) != chosen);
+        let picked = self.picked().filter(|_| doubt.is_none());
+        let is_open = |it: &&Assessment| match (doubt, self.picked()) {
+            (Some(_), Some(own)) => own.mechanism == it.mechanism,
+            _ => it.standing == Standing::Open,
+        };
+        let open = self.assessments.iter().filter(is_open);
+        let open: Vec<&str> = open.map(|it| mechanism(it.mechanism).title()).collect();
         others
             .map(|it| {
                 let mut reasons = it.reasons.clone();
@@ -200,7 +211,7 @@ impl Choice {
                 if let Some(doubt) = doubt.filter(|_| is_first) {
                     reasons.insert(0, doubt.clone());
                 } else if it.standing == Standing::Possible {
-                    reasons.insert(0, less_fit(it, self.picked()));
+                    reasons.insert(0, less_fit(it, picked, &open));
                 }
                 let reason = reasons.first().map(|it| it.sentence.clone()).unwrap_or_default();
                 Rejected {
@@ -216,34 +227,17 @@ impl Choice {
             .collect()
     }
 
+    /// The ways that come into question before what was chosen.
+    fn before(&self) -> &[Assessment] {
+        &self.assessments[..self.picked.unwrap_or(self.assessments.len())]
+    }
+
     /// The cheapest measurement among the ways that only it keeps open, and that come before what was chosen.
     fn cheapest(&self) -> Option<(&Measurement, &Reason)> {
-        let until = self.picked.unwrap_or(self.assessments.len());
-        let open = self.assessments[..until].iter().filter(|it| it.standing == Standing::Open);
+        let open = self.before().iter().filter(|it| it.standing == Standing::Open);
         let all = open.flat_map(|it| it.of_weight(Weight::Open));
         let measurable = all.filter_map(|it| Some((it.measurement.as_ref()?, it)));
         measurable.reduce(|best, it| if it.0.is_cheaper_than(best.0) { it } else { best })
-    }
-
-    fn settling(&self) -> Option<Settling> {
-        let (measurement, reason) = self.cheapest()?;
-        let mut settled = self.assessments.clone();
-        for assessment in &mut settled {
-            let is_other =
-                |it: &Reason| it.measurement.as_ref().map(|it| it.kind) != Some(measurement.kind);
-            let reasons: Vec<Reason> =
-                assessment.reasons.iter().filter(|it| is_other(it)).cloned().collect();
-            assessment.standing = Assessment::of(assessment.mechanism, reasons).standing;
-        }
-        let allowed = pick(&settled).map(|it| settled[it].mechanism);
-        let before = self.picked().map(|it| it.mechanism);
-        let would_allow = allowed.filter(|it| Some(*it) != before);
-        let then = match would_allow {
-            Some(it) => format!("a good result could bring {}", mechanism(it).title()),
-            None => "more has to be measured after it".to_owned(),
-        };
-        let sentence = format!("open is this: {}; {then}", reason.sentence);
-        Some(Settling { measurement: measurement.clone(), would_allow, sentence })
     }
 }
 
@@ -256,19 +250,12 @@ fn doubt(way: MechanismId, sure: f64, policy: &Policy, most: Option<&Lowered>) -
         mechanism(way).title(),
         policy.least_confidence
     );
-    let what = "remove what lowers the confidence, the first of it first, or ask for less (`least_confidence`)";
+    let what = "remove what lowers the confidence, or state a smaller `least_confidence`";
     Reason::open(
         ReasonKind::Evidence,
         sentence,
         Measurement::new(MeasurementKind::Policy, 0.0, what),
     )
-}
-
-/// What would settle a doubt.
-fn dispelling(doubt: &Reason, would_allow: Option<MechanismId>) -> Option<Settling> {
-    let measurement = doubt.measurement.clone()?;
-    let sentence = format!("open is this: {}", doubt.sentence);
-    Some(Settling { measurement, would_allow, sentence })
 }
 
 /// The first way that is possible; a device each only where no way before it is open.
@@ -306,21 +293,37 @@ fn order(situation: &Situation, policy: &Policy) -> [MechanismId; 4] {
     }
 }
 
-fn less_fit(it: &Assessment, picked: Option<&Assessment>) -> Reason {
+/// Why a device each waits, although nothing is wrong with it: other ways are not ruled out yet.
+fn waiting(it: &Assessment, open: &[&str]) -> String {
+    let devices = it.plan.as_ref().map_or(1, |it| it.devices);
+    let (takes, less) = match devices {
+        1 => ("a whole device".to_owned(), "a part of one might do"),
+        some => (format!("{some} devices"), "one might do"),
+    };
+    format!(
+        "nothing is wrong with it, but it takes {takes}, and {less} as long as {} {} open",
+        open.join(" and "),
+        if open.len() == 1 { "is" } else { "are" }
+    )
+}
+
+fn less_fit(it: &Assessment, picked: Option<&Assessment>, open: &[&str]) -> Reason {
     let better = picked.map_or("another way", |it| mechanism(it.mechanism).title());
     let cost = |it: &Assessment| it.cost.and_then(|it| it.worst_p99_factor);
     let numbers = picked.and_then(cost).zip(cost(it)).map_or_else(String::new, |(one, other)| {
         format!(" (worst p99 up to {} times that alone, here {})", Times(one), Times(other))
     });
-    let sentence = match it.mechanism {
-        MechanismId::Exclusive => {
+    let sentence = match (it.mechanism, picked) {
+        (MechanismId::Exclusive, Some(better)) => {
             let devices = it.plan.as_ref().map_or(1, |it| it.devices);
             format!(
-                "nothing is wrong with it, but it takes {devices} {} where {better} takes {}",
+                "nothing is wrong with it, but it takes {devices} {} where {} takes {}",
                 if devices == 1 { "whole device" } else { "devices" },
+                mechanism(better.mechanism).title(),
                 if devices == 1 { "a part of one" } else { "1" }
             )
         }
+        (MechanismId::Exclusive, None) => waiting(it, open),
         _ => format!("it would do too, but {better} comes first for these tenants{numbers}"),
     };
     Reason::caution(ReasonKind::Preference, sentence)

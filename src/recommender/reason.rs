@@ -166,6 +166,8 @@ pub enum MeasurementKind {
     Policy,
     /// What the driver says about the device: model, memory, MIG.
     Device,
+    /// Who is on the device.
+    Tenants,
     /// Memory of each process, often enough.
     Memory,
     /// SM activity and memory bandwidth (GPM or DCGM).
@@ -180,6 +182,14 @@ pub enum MeasurementKind {
     Alone,
     /// A trial in this very way to share.
     Trial,
+}
+
+impl MeasurementKind {
+    /// Whether it is made by recording the device as it is used, so that several are made in one run.
+    pub(crate) fn is_recording(self) -> bool {
+        use MeasurementKind::{Counters, Finer, Longer, Memory, Service, Tenants};
+        matches!(self, Tenants | Memory | Counters | Finer | Service | Longer)
+    }
 }
 
 /// A measurement that would settle something.

@@ -11,13 +11,15 @@ use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::mig_geometry::by_product_name;
 use crate::domain::outline::{MigInstance, Outline};
+use crate::recommender::glimpse::glimpsed;
 use crate::recommender::memory_risk::{demand, measured};
 use crate::recommender::policy::Policy;
 use crate::recommender::ran_out::{RanOut, ran_out};
 use crate::recommender::reason::percent;
 use crate::recommender::shape::LoadShape;
 use crate::recommender::situation::{
-    Current, DeviceFacts, Limits, MIB, MigAbility, Situation, StandingInstance, Tenant,
+    Current, DeviceFacts, Limits, MIB, MigAbility, NOBODY_KNOWS, Situation, StandingInstance,
+    Tenant,
 };
 use crate::recommender::suitability::Suitability;
 use crate::recommender::tenant_policy::TenantPolicies;
@@ -93,16 +95,18 @@ fn of_device(scenery: &Scenery<'_>, device: &DeviceFindings) -> Situation {
     let ran_out = ran_out(&device.memory);
     let tenants: Vec<Tenant> = tenants.into_iter().map(|it| asking(it, &ran_out)).collect();
     let met = own.filter(|it| tenants.len() > 1 && it.residents.len() >= tenants.len());
+    let is_anonymous = !has_names && !tenants.is_empty();
+    let now = current(scenery.outline, &device.gpu, tenants.len());
     Situation {
         gpu: device.gpu.clone(),
         label: device.label.clone(),
         device: facts(device, own),
-        now: Current { ran_out, ..current(scenery.outline, &device.gpu, tenants.len()) },
+        now: Current { ran_out, is_anonymous, ..now },
         saturated: saturated(device, scenery.policy),
         met: met.map(measured),
         limits: scenery.limits,
         options: scenery.options,
-        unseen: unseen(scenery, device, &tenants, !has_names),
+        unseen: unseen(scenery, device, &tenants, is_anonymous),
         tenants,
     }
 }
@@ -178,15 +182,23 @@ fn current(outline: &Outline, gpu: &GpuId, tenants: usize) -> Current {
         gpu_instance: Some(it.instance.gpu_instance),
         tenants: it.tenants.iter().map(|it| it.as_str().to_owned()).collect(),
     };
+    let instances: Vec<StandingInstance> =
+        outline.mig_instances.iter().filter(is_last).map(standing).collect();
     Current {
-        is_mig: outline.device(gpu).and_then(|it| it.is_mig),
+        // Instances stand only where the mode is on.
+        is_mig: if instances.is_empty() {
+            outline.device(gpu).and_then(|it| it.is_mig)
+        } else {
+            Some(true)
+        },
         is_mps: (!processes.is_empty()).then(|| {
             processes
                 .iter()
                 .any(|it| it.ends_with(MPS_SERVER) || MPS_SERVER.starts_with(it) && it.len() > 10)
         }),
-        instances: outline.mig_instances.iter().filter(is_last).map(standing).collect(),
+        instances,
         tenants,
+        is_anonymous: false,
         ran_out: Vec::new(),
     }
 }
@@ -224,7 +236,9 @@ fn tenant(scenery: &Scenery<'_>, device: &DeviceFindings, seen: &SeenTenant) -> 
         policy: scenery.said.of(name),
         demand: seen.demand.clone().map(|it| Demand { name: name.to_owned(), ..it }),
         shape,
-        memory: resident.and_then(|(found, it)| demand(it, found.step_s)),
+        memory: resident
+            .and_then(|(found, it)| demand(it, found.step_s))
+            .or_else(|| glimpsed(scenery.outline, device, seen)),
         clients: clients(scenery.outline, seen, resident.map(|it| it.1)),
         instance: seen.instance.clone(),
     }
@@ -306,12 +320,12 @@ fn unseen(
     let spots = scenery.outline.blind_spots.iter().chain(&scenery.findings.blind_spots);
     let own = device.memory.iter().flat_map(|it| &it.blind_spots);
     let told = spots.filter(|it| is_here(&it.subject)).chain(own).map(|it| it.detail.clone());
-    let dark = tenants.iter().filter(|it| it.demand.is_none());
+    let is_short = is_too_short(scenery, device);
+    let dark = tenants.iter().filter(|it| it.demand.is_none() && !is_short);
     let dark = dark.map(|it| format!("nothing shows when `{}` was active", it.name));
-    let nameless = (is_nameless && !tenants.is_empty()).then(|| {
-        "who works on the device was not recorded: all of its load counts as one tenant".to_owned()
-    });
-    let short = is_too_short(scenery, device).then(|| {
+    let nameless = is_nameless
+        .then(|| format!("{NOBODY_KNOWS}, so that all of its load counts as one tenant"));
+    let short = is_short.then(|| {
         format!(
             "fewer than {} samples were seen, too few for any demand",
             scenery.policy.least_samples

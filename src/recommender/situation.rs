@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of a MiB.
 pub(crate) const MIB: f64 = 1_048_576.0;
+/// What is said wherever one name stands for whoever works on a device.
+pub(crate) const NOBODY_KNOWS: &str = "nobody knows who was on it: no process was recorded";
 
 /// One device, who would share it, and what is known about both.
 #[derive(Debug, Clone)]
@@ -88,6 +90,9 @@ pub struct Current {
     pub instances: Vec<StandingInstance>,
     /// How many tenants were seen on it.
     pub tenants: usize,
+    /// Whether nobody knows who was on it: no process was recorded, and one name stands for all of its load.
+    #[serde(default)]
+    pub is_anonymous: bool,
     /// Moments at which its memory ran out, or seems to have, in time order.
     pub ran_out: Vec<RanOut>,
 }
@@ -275,6 +280,7 @@ impl Situation {
                 is_mps: self.now.is_mps,
                 instances: self.now.instances.clone(),
                 tenants: self.now.tenants,
+                is_anonymous: self.now.is_anonymous,
                 ran_out: Vec::new(),
             },
             tenants,

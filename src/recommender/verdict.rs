@@ -130,6 +130,9 @@ pub struct Lowered {
     pub factor: f64,
     /// What it is, in a sentence.
     pub sentence: String,
+    /// What would remove it; `None` where nothing would.
+    #[serde(skip)]
+    pub remedy: Option<Measurement>,
 }
 
 /// What a plan leaves to others.

@@ -10,9 +10,11 @@ mod cells;
 pub mod compare;
 pub mod diagnosis;
 pub mod explain;
+pub mod extent;
 pub mod figure;
 pub mod fleet;
 mod influences;
+mod loads;
 mod pieces;
 pub mod plot;
 pub mod recommend;
@@ -74,28 +76,33 @@ impl Report {
     pub fn build(input: &ReportInput<'_>) -> Report {
         let blocks = sections::SECTIONS.iter().flat_map(|it| it.build(input)).collect();
         Report {
-            title: wording::sentence(input.title),
+            title: title(input),
             subtitle: subtitle(input),
             blocks: block::without_unused_terms(blocks),
         }
     }
 }
 
-/// How many loads there are on so many devices.
-fn loads(number: usize, devices: usize) -> String {
-    let place = if devices == 1 { "it" } else { "them" };
-    wording::count(number, &format!("load on {place}"), &format!("loads on {place}"))
+/// The name of the recording, with the part of it that this is about.
+fn title(input: &ReportInput<'_>) -> String {
+    let name = wording::sentence(input.title);
+    match input.recommendation.extent {
+        Some(it) => format!("{name}, {}", it.window()),
+        None => name,
+    }
 }
 
 /// What was recorded, when, and for how long.
 fn subtitle(input: &ReportInput<'_>) -> String {
     let devices = input.findings.devices.len();
-    let subjects = input.findings.subjects().count();
-    let own = input.findings.subjects().filter(|it| it.subject.is_device()).count();
+    let when = match input.recommendation.extent {
+        Some(it) => format!("{}, {}", it.window(), it.part()),
+        None => input.outline.span.map_or_else(|| "no samples".to_owned(), wording::span),
+    };
     let mut parts = vec![
-        input.outline.span.map_or_else(|| "no samples".to_owned(), wording::span),
+        when,
         wording::count(devices, "GPU", "GPUs"),
-        loads(subjects - own, devices),
+        loads::in_words(input.outline, input.findings.subjects(), devices),
     ];
     let tools: BTreeSet<String> =
         input.outline.sources.iter().map(|it| wording::clean(&it.tool)).collect();

@@ -158,7 +158,10 @@ fn one_sample_is_called_one_sample() {
     assert!(shown.contains("GPU 0 has one sample of activity only: 99 %."), "{shown}");
     assert!(shown.contains("has too few samples"), "{shown}");
     assert!(!shown.contains("no activity metric was recorded"), "{shown}");
-    assert!(shown.contains("1 GPU · 0 loads on it"), "{shown}");
+    assert!(
+        shown.contains("1 GPU · nobody knows who was on it: no process was recorded"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -39,10 +39,12 @@ pub struct Comparison {
 pub struct SideSummary {
     /// Name for people.
     pub name: String,
-    /// From the first to the last sample; `None` when there is none.
+    /// What was compared of it; `None` when there is no sample.
     pub span: Option<TimeSpan>,
-    /// Length, in seconds.
+    /// Length of that, in seconds.
     pub length_s: Option<f64>,
+    /// Length of the whole recording, in seconds; `None` when all of it was compared.
+    pub part_of_s: Option<f64>,
 }
 
 /// Which of the two recordings.

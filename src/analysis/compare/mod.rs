@@ -20,6 +20,7 @@ use crate::analysis::influence::findings::Influence;
 use crate::domain::ident::{Subject, TenantId};
 use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
+use crate::domain::time::TimeSpan;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Chance of any false change over all services, and over all conditions.
@@ -34,6 +35,8 @@ pub struct ComparedSide<'a> {
     pub outline: &'a Outline,
     /// What it means.
     pub findings: &'a Findings,
+    /// The part that is compared; `None` for all of it.
+    pub window: Option<TimeSpan>,
     /// Series of devices and of tenants.
     pub recording: &'a Recording,
 }
@@ -71,8 +74,14 @@ pub fn compare(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Compariso
 }
 
 fn summary(side: &ComparedSide<'_>) -> SideSummary {
-    let span = side.outline.span;
-    SideSummary { name: side.name.to_owned(), span, length_s: span.map(|it| it.seconds()) }
+    let whole = side.outline.span;
+    let span = side.window.or(whole);
+    SideSummary {
+        name: side.name.to_owned(),
+        span,
+        length_s: span.map(|it| it.seconds()),
+        part_of_s: whole.filter(|it| span != Some(*it)).map(|it| it.seconds()),
+    }
 }
 
 /// Names of all tenants of a recording; nobody's processes have none.

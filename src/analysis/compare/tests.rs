@@ -96,12 +96,14 @@ fn between(before: World, after: World) -> Comparison {
             name: "before",
             outline: &before.outline,
             findings: &before.findings,
+            window: None,
             recording: &before.recording,
         },
         &ComparedSide {
             name: "after",
             outline: &after.outline,
             findings: &after.findings,
+            window: None,
             recording: &after.recording,
         },
     )

@@ -2,7 +2,7 @@
 
 use crate::recommender::mechanism::Case;
 use crate::recommender::reason::{Measurement, MeasurementKind, Names, Reason, ReasonKind};
-use crate::recommender::situation::{Situation, Tenant, Trust};
+use crate::recommender::situation::{NOBODY_KNOWS, Situation, Tenant, Trust};
 use crate::recommender::tenant_policy::Class;
 use crate::recommender::vendor::other_vendor;
 
@@ -93,11 +93,14 @@ pub(super) fn against_shared_memory(situation: &Situation, how: &str) -> Vec<Rea
 /// Nobody to share with.
 pub(super) fn alone(situation: &Situation) -> Option<Reason> {
     (situation.tenants.len() < 2).then(|| {
-        let who = situation.tenants.first().map_or("nobody", |it| it.name.as_str());
-        Reason::refuses(
-            ReasonKind::Alone,
-            format!("`{who}` has nobody to share with on this device"),
-        )
+        let sentence = match situation.tenants.first() {
+            Some(_) if situation.now.is_anonymous => {
+                format!("{NOBODY_KNOWS}, so there is nobody whom it could be weighed for")
+            }
+            Some(it) => format!("`{}` has nobody to share with on this device", it.name),
+            None => "there is nobody on this device".to_owned(),
+        };
+        Reason::refuses(ReasonKind::Alone, sentence)
     })
 }
 
@@ -112,12 +115,16 @@ pub(super) fn unseen_demands(situation: &Situation) -> Option<Reason> {
     if unseen.is_empty() {
         return None;
     }
-    let measurement = Measurement::new(
-        MeasurementKind::Finer,
-        900.0,
-        "record the device with the utilisation of each process, every 100 ms for 15 min",
-    );
-    let sentence = format!("nothing shows when {} worked", Names(&unseen));
+    // Under MIG the driver counts no process, however often it is asked.
+    let what = match (situation.now.is_mig, situation.now.is_anonymous) {
+        (Some(true), _) => {
+            "record the activity of each MIG instance every 100 ms, by GPM (`cotenant record`, Hopper and later) or DCGM (`dcgmi dmon -e 1001,1002,1005`), with who is in which"
+        }
+        (_, true) => "record the utilisation of the device every 100 ms, and who is on it",
+        _ => "record the utilisation of each process every 100 ms",
+    };
+    let measurement = Measurement::new(MeasurementKind::Finer, 900.0, what);
+    let sentence = format!("too little was seen to tell when {} worked", Names(&unseen));
     Some(Reason::open(ReasonKind::Evidence, sentence, measurement).about(unseen))
 }
 

@@ -14,6 +14,8 @@ use crate::recommender::situation::{MIB, Tenant};
 
 /// Seconds of a day.
 const DAY_S: f64 = 86_400.0;
+/// So many tenants are named with what they held.
+const MOST_TOLD: usize = 4;
 
 /// What sharing memory comes to.
 pub(super) struct SharedMemory {
@@ -65,7 +67,8 @@ pub(super) fn shared(case: &Case<'_>, rescue: Option<&Rescue>) -> SharedMemory {
     };
     let day_ratio = found.risks.last().and_then(|it| it.risk_ratio);
     let against = match day_ratio {
-        None => Some(blind(&found, &demands)),
+        None => once_only(&situation.tenants.iter().collect::<Vec<_>>())
+            .or_else(|| Some(blind(&found, &demands))),
         Some(it) if it > policy.out_of_memory_day_ratio => Some(runs_out(case, &found, it)),
         Some(_) => None,
     };
@@ -95,12 +98,58 @@ pub(super) fn unseen(tenants: &[Tenant]) -> Option<Reason> {
     if unseen.is_empty() {
         return None;
     }
-    let sentence = format!("how much memory {} take was not seen", Names(&unseen));
-    let sentence = if unseen.len() == 1 { sentence.replace(" take ", " takes ") } else { sentence };
+    let take = if unseen.len() == 1 { "takes" } else { "take" };
+    let sentence = format!("how much memory {} {take} was not seen", Names(&unseen));
+    Some(Reason::open(ReasonKind::Memory, sentence, recording("100 ms")).about(unseen))
+}
+
+/// The recording that shows peaks of memory.
+fn recording(every: &str) -> Measurement {
     let what =
-        "record the memory of each process every 100 ms for 15 min, or state `memory_limit_mib`";
-    let measurement = Measurement::new(MeasurementKind::Memory, 900.0, what);
-    Some(Reason::open(ReasonKind::Memory, sentence, measurement).about(unseen))
+        format!("record the memory of each process every {every} (or state `memory_limit_mib`)");
+    Measurement::new(MeasurementKind::Memory, 900.0, what)
+}
+
+/// Peaks that cannot be believed, those of tenants that were seen for an instant together.
+pub(super) fn peaks_in_doubt(tenants: &[Tenant]) -> Vec<Reason> {
+    let (once, others): (Vec<&Tenant>, Vec<&Tenant>) =
+        tenants.iter().partition(|it| seen_once(it).is_some());
+    let doubted = others.into_iter().filter_map(peak_in_doubt);
+    once_only(&once).into_iter().chain(doubted).collect()
+}
+
+/// What a tenant held in the few samples that there are; `None` where its memory was followed, or a limit stands for it.
+fn seen_once(tenant: &Tenant) -> Option<&MemoryDemand> {
+    let demand = tenant.memory.as_ref().filter(|_| tenant.policy.memory_limit_mib.is_none())?;
+    demand.interval_s.is_infinite().then_some(demand)
+}
+
+/// Memory that was seen, and not over time: what it was, and that nobody knows more.
+fn once_only(tenants: &[&Tenant]) -> Option<Reason> {
+    let held: Vec<(&str, &MemoryDemand)> =
+        tenants.iter().filter_map(|it| Some((it.name.as_str(), seen_once(it)?))).collect();
+    let most = held.iter().map(|it| it.1.stairs.samples).max()?;
+    let told: Vec<String> = held
+        .iter()
+        .take(MOST_TOLD)
+        .map(|(name, it)| format!("`{name}` held {}", gib(it.stairs.peak() / MIB)))
+        .collect();
+    let more = match held.len().saturating_sub(MOST_TOLD) {
+        0 => String::new(),
+        more => format!(", and {more} more were seen too"),
+    };
+    let when = match most {
+        0 | 1 => "in one sample".to_owned(),
+        some => format!("in {some} samples that do not follow each other"),
+    };
+    let sentence =
+        format!("{}{more}, {when}: what they hold at other times is not known", told.join(", "));
+    let sentence = match held.len() {
+        1 => sentence.replace("what they hold", "what it holds"),
+        _ => sentence,
+    };
+    let names = held.iter().map(|it| it.0);
+    Some(Reason::open(ReasonKind::Memory, sentence, recording("100 ms")).about(names))
 }
 
 /// Samples too far apart for a peak to be believed; `None` where it can be, or where a limit is configured.
@@ -111,7 +160,7 @@ pub fn peak_in_doubt(tenant: &Tenant) -> Option<Reason> {
         MemoryRoom { total_bytes: f64::MAX, reserved_bytes: Some(0.0), others_bytes: Some(0.0) };
     let question = MemoryQuestion { demands: all, room, measured: None, horizons_s: &[DAY_S] };
     let found = forecast(&question).filter(|it| it.needed_interval_s.is_some())?;
-    Some(blind(&found, all).about([tenant.name.as_str()]))
+    once_only(&[tenant]).or_else(|| Some(blind(&found, all).about([tenant.name.as_str()])))
 }
 
 fn blind(found: &MemoryForecast, demands: &[MemoryDemand]) -> Reason {
@@ -120,12 +169,8 @@ fn blind(found: &MemoryForecast, demands: &[MemoryDemand]) -> Reason {
         "memory was sampled every {}, and peaks between samples were missed",
         Seconds(apart)
     );
-    let every = Seconds(found.needed_interval_s.unwrap_or(0.1));
-    let what = format!(
-        "record the memory of each process every {every} for 15 min, or state `memory_limit_mib`"
-    );
-    let measurement = Measurement::new(MeasurementKind::Memory, 900.0, what);
-    Reason::open(ReasonKind::Memory, sentence, measurement)
+    let every = Seconds(found.needed_interval_s.unwrap_or(0.1)).to_string();
+    Reason::open(ReasonKind::Memory, sentence, recording(&every))
 }
 
 /// Averages that fit and peaks that meet are another matter than memory that is too small at any time.

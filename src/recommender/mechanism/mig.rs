@@ -14,7 +14,7 @@ use crate::recommender::mechanism::gates::{
 };
 use crate::recommender::mechanism::keeping::{kept, lacking, predicted};
 use crate::recommender::mechanism::lost::{in_parts, own};
-use crate::recommender::mechanism::memory::{peak_in_doubt, unseen};
+use crate::recommender::mechanism::memory::{peak_in_doubt, peaks_in_doubt, unseen};
 use crate::recommender::mechanism::mig::wants::{Want, Worth, sized, wants};
 use crate::recommender::mechanism::plan::{
     Assessment, Assigned, Cost, Disruption, Plan, Predicted,
@@ -59,7 +59,7 @@ impl Mechanism for Mig {
     fn assess(&self, case: &Case<'_>) -> Assessment {
         let situation = case.situation;
         let mut reasons = against_any_sharing(case);
-        reasons.extend(situation.tenants.iter().filter_map(peak_in_doubt));
+        reasons.extend(peaks_in_doubt(&situation.tenants));
         reasons.extend(unseen(&situation.tenants));
         reasons.extend(unseen_demands(situation));
         let Some(board) = situation.device.mig.board() else {
@@ -119,14 +119,20 @@ impl Mechanism for Mig {
 fn no_board(case: &Case<'_>) -> Reason {
     let situation = case.situation;
     let model = situation.device.model.as_deref().unwrap_or("this model of GPU");
+    let is_on = situation.now.is_mig == Some(true);
     match situation.device.mig {
-        MigAbility::No => {
+        // Whatever a list of products says: a device whose mode is on can be cut.
+        MigAbility::No if !is_on => {
             Reason::refuses(ReasonKind::NoMig, format!("{model} cannot be cut into MIG instances"))
         }
         _ => unknown::never_fits(case).unwrap_or_else(|| {
+            let sentence = match is_on {
+                true => format!("MIG is on, and which profiles {model} offers is not known"),
+                false => format!("whether {model} can be cut into MIG instances is not known"),
+            };
             Reason::open(
                 ReasonKind::NoMig,
-                format!("whether {model} can be cut into MIG instances is not known"),
+                sentence,
                 Measurement::new(
                     MeasurementKind::Device,
                     0.0,

@@ -9,6 +9,7 @@ use crate::analysis::compare::findings::{
     Certainty, ChangeVerdict, Comparison, ComparisonAnswer, OneSided, OneSidedKind, ServiceChange,
     Side,
 };
+use crate::domain::units::Seconds;
 use crate::recommender::suitability::Suitability;
 use crate::report::Report;
 use crate::report::block::{Block, Mark, without_unused_terms};
@@ -103,7 +104,12 @@ pub(crate) fn answer(answer: ComparisonAnswer) -> &'static str {
 
 fn subtitle(it: &Comparison) -> String {
     let side = |it: &crate::analysis::compare::findings::SideSummary, when: &str| match it.span {
-        Some(whole) => format!("{when} {}: {}", name(&it.name), span(whole)),
+        Some(seen) => {
+            let part = it
+                .part_of_s
+                .map_or_else(String::new, |it| format!(", part of a recording of {}", Seconds(it)));
+            format!("{when} {}: {}{part}", name(&it.name), span(seen))
+        }
         None => format!("{when} {}: no samples", name(&it.name)),
     };
     format!("{} · {}", side(&it.before, "before"), side(&it.after, "after"))

@@ -33,7 +33,12 @@ fn service(tenant: &str, metric: Metric, ratio: f64, verdict: ChangeVerdict) -> 
 }
 
 pub(crate) fn comparison(tenant: &str) -> Comparison {
-    let side = |name: &str| SideSummary { name: name.to_owned(), span: None, length_s: None };
+    let side = |name: &str| SideSummary {
+        name: name.to_owned(),
+        span: None,
+        length_s: None,
+        part_of_s: None,
+    };
     let mut worse = service(tenant, Metric::LatencyP99, 0.4, ChangeVerdict::Worse);
     worse.load = Some(LoadChange {
         name: "offered load",

@@ -15,6 +15,7 @@ use crate::domain::outline::Outline;
 use crate::report::Report;
 use crate::report::block::{Block, Cell, Table, without_unused_terms};
 use crate::report::cells::{count as number_of, missing, numbers, words};
+use crate::report::extent::Extent;
 use crate::report::influences::quantities::{change, finite, is_gain, quantity};
 use crate::report::influences::{look_alikes, tables};
 use crate::report::sections::{blind_spots, glossary};
@@ -117,7 +118,10 @@ fn subtitle(input: &DiagnosisInput<'_>) -> String {
         }
         None => "on no known GPU".to_owned(),
     };
-    format!("{} of {} {place} · {}", it.metric.in_words(), name(&it.victim), span(it.window))
+    let is_part = it.slowness.normal_bins > 0;
+    let part = Extent::of(Some(it.window).filter(|_| is_part), input.outline.span)
+        .map_or_else(String::new, |it| format!(", {}", it.part()));
+    format!("{} of {} {place} · {}{part}", it.metric.in_words(), name(&it.victim), span(it.window))
 }
 
 /// The window against the rest of the recording.

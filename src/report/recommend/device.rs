@@ -2,15 +2,15 @@
 
 use crate::colocation::objective::Keeping;
 use crate::colocation::range::Range;
-use crate::domain::units::{MemoryBytes, Seconds};
+use crate::domain::units::MemoryBytes;
 use crate::recommender::mechanism::{Assigned, MechanismId, Predicted, Standing, mechanism};
 use crate::recommender::reason::{Reason, Weight};
-use crate::recommender::situation::Current;
+use crate::recommender::situation::{Current, NOBODY_KNOWS};
 use crate::recommender::verdict::{Chosen, Outcome, Rejected, Verdict};
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{measure, missing, numbers, words};
 use crate::report::pieces::{heading, statement};
-use crate::report::recommend::lead::{disturbs, one, what};
+use crate::report::recommend::lead::{about, disturbs, one, what};
 use crate::report::recommend::predicted;
 use crate::report::wording::{
     capitalised, chance, count, name, percent, sentence, shorten, slug, some, stopped, times,
@@ -59,9 +59,10 @@ pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> V
             blocks.push(statement(Mark::Fine, "", "nothing has to change", Vec::new()));
         }
     }
-    if let Some(picture) = predicted::block(verdict, &anchor) {
+    let ways = predicted::blocks(verdict, &anchor);
+    if !ways.is_empty() {
         blocks.push(heading(3, &format!("{anchor}-ways"), "What each way would do"));
-        blocks.push(picture);
+        blocks.extend(ways);
     }
     if !verdict.rejected.is_empty() && verdict.outcome != Outcome::Nobody {
         blocks.push(heading(3, &format!("{anchor}-rejected"), "What was rejected"));
@@ -116,7 +117,10 @@ fn pair(key: &str, value: &str) -> Vec<Cell> {
 
 /// How a device is shared now, in words.
 fn present(now: &Current) -> String {
-    let tenants = count(now.tenants, "tenant", "tenants");
+    let tenants = match now.is_anonymous {
+        true => NOBODY_KNOWS.to_owned(),
+        false => count(now.tenants, "tenant", "tenants"),
+    };
     let way = match (now.is_mig, now.is_mps) {
         (Some(true), _) => {
             let names: Vec<&str> = now.instances.iter().map(|it| it.profile.as_str()).collect();
@@ -127,6 +131,7 @@ fn present(now: &Current) -> String {
         }
         (_, Some(true)) => "MPS".to_owned(),
         _ if now.tenants == 0 => return "nobody".to_owned(),
+        _ if now.is_anonymous => return tenants,
         _ if now.tenants == 1 => "one device for one".to_owned(),
         (Some(false), _) => "the whole device, in turns unless MPS is on".to_owned(),
         (None, _) => "how was not recorded".to_owned(),
@@ -260,11 +265,7 @@ fn sureness(verdict: &Verdict) -> Vec<Block> {
         blocks.extend(lowered.iter().map(|it| statement(Mark::Unknown, "", it, Vec::new())));
     }
     if let Some(it) = &verdict.measurement {
-        let time = match it.measurement.about_s {
-            some if some > 0.0 => format!(" (about {})", Seconds(some)),
-            _ => String::new(),
-        };
-        let text = format!("{}{time}", it.measurement.sentence);
+        let text = format!("{}{}", it.measurement.sentence, about(&it.measurement));
         blocks.push(statement(Mark::Probable, "measure", &text, vec![it.sentence.clone()]));
     }
     for it in verdict.answers.iter().take(MOST_ANSWERS) {

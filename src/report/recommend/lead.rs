@@ -2,6 +2,8 @@
 
 use crate::domain::units::Seconds;
 use crate::recommender::mechanism::{DisruptionLevel, MechanismId, mechanism};
+use crate::recommender::reason::Measurement;
+use crate::recommender::situation::NOBODY_KNOWS;
 use crate::recommender::together::Together;
 use crate::recommender::verdict::{Outcome, Verdict};
 use crate::report::block::{Block, Cell, Mark, Table};
@@ -33,6 +35,9 @@ pub(crate) fn what(verdict: &Verdict) -> String {
     match (verdict.outcome, &verdict.chosen) {
         (Outcome::Nobody, _) => "nothing: nobody works on it".to_owned(),
         (Outcome::NotEnoughEvidence, _) => "not enough evidence".to_owned(),
+        (Outcome::Exclusive, _) if verdict.current.is_anonymous => {
+            "as it is: nobody knows who was on it".to_owned()
+        }
         (Outcome::Exclusive, _) if verdict.current.tenants < 2 => "as it is: one tenant".to_owned(),
         (Outcome::Exclusive, _) => match &verdict.fitting {
             Some(it) => format!("{} of {} share it, the others leave", it.tenants, it.of),
@@ -84,11 +89,16 @@ pub(crate) fn disturbs(verdict: &Verdict) -> Option<&'static str> {
 /// The cheapest measurement that could change the verdict, as a sentence; `None` where none could.
 pub(crate) fn next_step(verdict: &Verdict) -> Option<String> {
     let it = &verdict.measurement.as_ref()?.measurement;
-    let time = match it.about_s {
+    let what = sentence(&it.sentence);
+    Some(format!("To settle it: {}{}.", uncapitalised(&what), about(it)))
+}
+
+/// How long a measurement takes, for the end of its sentence; nothing for an answer or a look.
+pub(crate) fn about(it: &Measurement) -> String {
+    match it.about_s {
         some if some > 0.0 => format!(" (about {})", Seconds(some)),
         _ => String::new(),
-    };
-    Some(format!("To settle it: {}{time}.", uncapitalised(&sentence(&it.sentence))))
+    }
 }
 
 /// The text with a small first letter, unless it begins with a word in capitals.
@@ -108,6 +118,9 @@ pub(super) fn one(verdict: &Verdict) -> String {
         .decisive
         .as_ref()
         .map_or_else(String::new, |it| format!(": {}", sentence(&it.sentence)));
+    if verdict.current.is_anonymous {
+        return nameless(verdict, &label, &why);
+    }
     match verdict.outcome {
         Outcome::Nobody => format!("Nobody works on {label}, so there is nothing to decide."),
         Outcome::Share if verdict.current.tenants < 2 => {
@@ -135,11 +148,31 @@ pub(super) fn one(verdict: &Verdict) -> String {
     }
 }
 
+/// The same where nobody knows who was on it: what follows stands on one tenant, and that is said.
+fn nameless(verdict: &Verdict, label: &str, why: &str) -> String {
+    let who = NOBODY_KNOWS.replacen("on it", &format!("on {label}"), 1);
+    let next = next_step(verdict).map_or_else(String::new, |it| format!(" {it}"));
+    let then = match verdict.outcome {
+        Outcome::Share => {
+            format!(
+                "If its load is that of one tenant, give that a part by {}{why}.",
+                what(verdict)
+            )
+        }
+        Outcome::NotEnoughEvidence | Outcome::Nobody => {
+            format!("There is not enough evidence to decide{why}.")
+        }
+        Outcome::Exclusive => format!("Leave it as it is{why}."),
+    };
+    format!("{}. {then}{next}", capitalised(&who))
+}
+
 fn all(verdicts: &[Verdict]) -> String {
     let is = |verdict: &Verdict, wanted: MechanismId, is_single: bool| {
         verdict.outcome == Outcome::Share
             && verdict.mechanism() == Some(wanted)
             && (verdict.current.tenants < 2) == is_single
+            && !verdict.current.is_anonymous
     };
     let shared = [MechanismId::Mig, MechanismId::Mps, MechanismId::TimeSlicing];
     let mut parts: Vec<String> = Vec::new();
@@ -155,6 +188,7 @@ fn all(verdicts: &[Verdict]) -> String {
             parts.push(format!("{number} {whose} one tenant only a part by {}", way(wanted)));
         }
     }
+    parts.extend(unnamed(verdicts));
     parts.extend(unshared(verdicts));
     let others = [
         (Outcome::NotEnoughEvidence, "cannot be decided about yet", "cannot be decided about yet"),
@@ -166,12 +200,48 @@ fn all(verdicts: &[Verdict]) -> String {
             parts.push(format!("{number} {}", if number == 1 { singular } else { plural }));
         }
     }
-    format!("Of {} GPUs, {}.", verdicts.len(), list(&parts))
+    let nameless = verdicts.iter().filter(|it| it.current.is_anonymous).count();
+    let nobody = match nameless {
+        0 => String::new(),
+        1 => format!(" {}.", capitalised(&NOBODY_KNOWS.replacen("on it", "on 1 of them", 1))),
+        all if all == verdicts.len() => {
+            format!(" {}.", capitalised(&NOBODY_KNOWS.replacen("on it", "on them", 1)))
+        }
+        some => {
+            format!(
+                " {}.",
+                capitalised(&NOBODY_KNOWS.replacen("on it", &format!("on {some} of them"), 1))
+            )
+        }
+    };
+    format!("Of {} GPUs, {}.{nobody}", verdicts.len(), list(&parts))
+}
+
+/// GPUs of which nobody knows who was on them: what is said of one tenant holds only if it is one.
+fn unnamed(verdicts: &[Verdict]) -> Vec<String> {
+    let of = |outcome: Outcome| {
+        verdicts.iter().filter(|it| it.current.is_anonymous && it.outcome == outcome).count()
+    };
+    let mut parts = Vec::new();
+    match of(Outcome::Share) {
+        0 => {}
+        1 => parts.push("1 needs only a part by MIG if its load is that of one tenant".to_owned()),
+        more => parts.push(format!(
+            "{more} need only a part each by MIG if the load of each is that of one tenant"
+        )),
+    }
+    match of(Outcome::Exclusive) {
+        0 => {}
+        1 => parts.push("1 stays as it is".to_owned()),
+        more => parts.push(format!("{more} stay as they are")),
+    }
+    parts
 }
 
 /// GPUs that stay with one tenant, those that take only some of theirs, and those whose tenants need one each.
 fn unshared(verdicts: &[Verdict]) -> Vec<String> {
-    let exclusive = || verdicts.iter().filter(|it| it.outcome == Outcome::Exclusive);
+    let is_it = |it: &&Verdict| it.outcome == Outcome::Exclusive && !it.current.is_anonymous;
+    let exclusive = || verdicts.iter().filter(is_it);
     let single = exclusive().filter(|it| it.current.tenants < 2).count();
     let several: Vec<&Verdict> = exclusive().filter(|it| it.current.tenants >= 2).collect();
     let (some, none): (Vec<&Verdict>, Vec<&Verdict>) =
@@ -202,7 +272,10 @@ pub(super) fn table(input: &Recommendation<'_>) -> Block {
     let rows = input.verdicts.iter().map(|it| {
         vec![
             Cell::Name(name(&it.label)),
-            Cell::Text(count(it.current.tenants, "tenant", "tenants")),
+            match it.current.is_anonymous {
+                true => missing("no process was recorded"),
+                false => Cell::Text(count(it.current.tenants, "tenant", "tenants")),
+            },
             Cell::Text(capitalised(&what(it))),
             disturbs(it)
                 .map_or_else(|| missing("nothing is proposed"), |it| Cell::Text(capitalised(it))),

@@ -10,9 +10,10 @@ use crate::recommender::together::Together;
 use crate::recommender::verdict::Verdict;
 use crate::report::Report;
 use crate::report::block::{Block, without_unused_terms};
+use crate::report::extent::Extent;
 use crate::report::pieces::heading;
 use crate::report::sections::glossary;
-use crate::report::wording::{count, name, sentence};
+use crate::report::wording::{capitalised, count, name, sentence, stopped};
 
 /// Everything that the answer is made from.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +26,8 @@ pub struct Recommendation<'a> {
     pub together: Option<&'a Together>,
     /// Files to apply.
     pub configuration: &'a Configuration,
+    /// The part of the recording that this is about; `None` for all of it.
+    pub extent: Option<Extent>,
     /// What was done to the input, each in a sentence.
     pub notes: &'a [String],
     /// Version of cotenant.
@@ -36,7 +39,11 @@ pub struct Recommendation<'a> {
 impl Recommendation<'_> {
     /// The one sentence that answers the question.
     pub fn headline(&self) -> String {
-        lead::headline(self)
+        let told = lead::headline(self);
+        match &self.extent {
+            Some(it) => format!("{told} {}", it.sentence()),
+            None => told,
+        }
     }
 }
 
@@ -56,7 +63,9 @@ pub fn report(input: &Recommendation<'_>) -> Report {
     blocks.push(heading(2, "apply", "What to apply"));
     blocks.extend(apply::blocks(input.configuration));
     blocks.push(heading(2, "made", "How it was made"));
-    blocks.extend(input.notes.iter().map(|it| Block::Text(sentence(it))));
+    blocks.extend(input.extent.iter().map(|it| Block::Text(it.sentence())));
+    let noted = |it: &String| Block::Text(stopped(&capitalised(&sentence(it))));
+    blocks.extend(input.notes.iter().map(noted));
     blocks.push(Block::Text(format!("Made by cotenant {}.", sentence(input.tool_version))));
     if !input.command.trim().is_empty() {
         blocks.push(Block::Code(sentence(input.command)));
@@ -69,6 +78,10 @@ pub fn report(input: &Recommendation<'_>) -> Report {
     let title = match input.title {
         "" => "How the GPU should be shared".to_owned(),
         title => format!("How to share: {}", name(title)),
+    };
+    let (title, subtitle) = match &input.extent {
+        Some(it) => (format!("{title}, {}", it.window()), format!("{subtitle} · {}", it.part())),
+        None => (title, subtitle),
     };
     blocks.push(heading(2, "glossary", "Terms"));
     blocks.extend(glossary::terms());

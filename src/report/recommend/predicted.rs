@@ -1,13 +1,15 @@
 //! What each way to share would do to the tenants of a device, as a picture and in words.
 
 use crate::colocation::range::Range;
+use crate::domain::units::Seconds;
 use crate::recommender::mechanism::{MechanismId, Predicted, Standing, mechanism};
 use crate::recommender::verdict::Verdict;
-use crate::report::block::Block;
+use crate::report::block::{Block, Cell, Table};
+use crate::report::cells::{measure, missing, numbers, words};
 use crate::report::figure::{Figure, SlowdownGroup, SlowdownRow, SlowdownsFigure, Whisker};
 use crate::report::recommend::device::interval;
 use crate::report::recommend::lead;
-use crate::report::wording::{capitalised, clean, count, list, name, times};
+use crate::report::wording::{capitalised, chance, clean, count, list, name, percent, times};
 
 /// So many tenants are drawn under each way, those with the worst p99 first.
 const MOST_TENANTS: usize = 6;
@@ -38,13 +40,23 @@ impl Way<'_> {
     }
 }
 
-/// The picture of a device with its caption; `None` where fewer than two share, or nothing was predicted.
+/// The picture of a device with its caption, and the numbers behind it; nothing where nothing was predicted.
 ///
-/// A GPU for each tenant is left out: nothing slows anybody there.
-pub(crate) fn block(verdict: &Verdict, slug: &str) -> Option<Block> {
-    if verdict.current.tenants < 2 {
-        return None;
+/// A GPU for each tenant is left out: nothing slows anybody there. One tenant in a part of a device is not.
+pub(crate) fn blocks(verdict: &Verdict, slug: &str) -> Vec<Block> {
+    let ways = ways(verdict);
+    match picture(&ways, slug) {
+        None => Vec::new(),
+        Some(picture) => {
+            let summary = "Each way in numbers".to_owned();
+            let table = Block::Table(table(&ways));
+            vec![picture, Block::Details { summary, blocks: vec![table] }]
+        }
     }
+}
+
+/// The ways of which something was predicted, the proposed one first.
+fn ways(verdict: &Verdict) -> Vec<Way<'_>> {
     let chosen = verdict.chosen.iter().map(|it| Way {
         mechanism: it.mechanism,
         standing: None,
@@ -55,15 +67,18 @@ pub(crate) fn block(verdict: &Verdict, slug: &str) -> Option<Block> {
         standing: Some(it.standing),
         predicted: &it.predicted,
     });
-    let ways: Vec<Way<'_>> = chosen
+    chosen
         .chain(rejected)
         .filter(|it| it.mechanism != MechanismId::Exclusive && it.worst().is_some())
-        .collect();
+        .collect()
+}
+
+fn picture(ways: &[Way<'_>], slug: &str) -> Option<Block> {
     if ways.is_empty() {
         return None;
     }
     let most = ways.iter().map(|it| it.predicted.len()).max().unwrap_or(0);
-    let see = caption(&ways);
+    let see = caption(ways);
     let left = match most.saturating_sub(MOST_TENANTS) {
         0 => String::new(),
         left => format!(
@@ -81,6 +96,60 @@ pub(crate) fn block(verdict: &Verdict, slug: &str) -> Option<Block> {
             limit: None,
         }),
     })
+}
+
+/// Every number that reasons quote of a way, tenant by tenant.
+fn table(ways: &[Way<'_>]) -> Table {
+    let rows = ways.iter().flat_map(|way| way.predicted.iter().map(|it| numbers_of(way, it)));
+    Table {
+        caption: "Each way in numbers: latency over that alone and extra time for the same work, with their intervals, and the chance that memory runs out within a day".to_owned(),
+        columns: vec![
+            words("Way"),
+            words("Tenant"),
+            numbers("p50"),
+            numbers("p99"),
+            numbers("p99 itself"),
+            numbers("Extra time"),
+            numbers("Runs out"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn numbers_of(way: &Way<'_>, it: &Predicted) -> Vec<Cell> {
+    let factor = |range: Option<Range>| match range {
+        Some(range) if range.has_useful_end() && !it.is_at_least => {
+            measure(interval(range), range.expected)
+        }
+        Some(range) => measure(format!("≥ {}", times(range.low)), range.low),
+        None => missing("it was not predicted"),
+    };
+    let seconds = match it.latency_p99_s {
+        Some(range) => measure(
+            format!("{} ({}–{})", Seconds(range.expected), Seconds(range.low), Seconds(range.high)),
+            range.expected,
+        ),
+        None => missing("no requests of it were recorded"),
+    };
+    let extra = match it.extra_time_ratio {
+        Some(range) => measure(
+            format!("{} ({}–{})", percent(range.expected), percent(range.low), percent(range.high)),
+            range.expected,
+        ),
+        None => missing("it was not predicted"),
+    };
+    vec![
+        Cell::Text(way.title()),
+        Cell::Name(name(&it.tenant)),
+        factor(it.slowdown_p50_factor),
+        factor(it.slowdown_p99_factor),
+        seconds,
+        extra,
+        match it.out_of_memory_day_ratio {
+            Some(ratio) => Cell::Quantity(chance(ratio)),
+            None => missing("memory was not recorded, or not often enough"),
+        },
+    ]
 }
 
 /// Who would have it worst under each way.

@@ -70,11 +70,12 @@ fn answered<'a>(input: &ReportInput<'a>) -> Vec<Answered<'a>> {
 /// How the answer is marked: shared, left alone, kept apart, or not known.
 pub(super) fn mark(verdict: &Verdict) -> Mark {
     match verdict.outcome {
+        Outcome::Nobody => Mark::Absent,
+        _ if verdict.current.is_anonymous => Mark::Unknown,
         Outcome::Share => Mark::Fine,
         Outcome::Exclusive if verdict.current.tenants < 2 => Mark::Fine,
         Outcome::Exclusive => Mark::Firm,
         Outcome::NotEnoughEvidence => Mark::Unknown,
-        Outcome::Nobody => Mark::Absent,
     }
 }
 
@@ -198,6 +199,8 @@ fn by_device(answered: &[Answered<'_>]) -> Table {
             Cell::Marked(mark(it.verdict), what(it.verdict)),
             because(it.verdict),
             disruption(it.verdict),
+            worst(it.verdict),
+            runs_out(it.verdict),
             sureness(it.verdict),
         ]
     };
@@ -208,6 +211,8 @@ fn by_device(answered: &[Answered<'_>]) -> Table {
             words("Do"),
             words("Because"),
             words("Disruption"),
+            numbers("Worst p99"),
+            numbers("Runs out in a day"),
             numbers("Confidence"),
         ],
         rows: answered.iter().map(row).collect(),

@@ -21,6 +21,10 @@ impl Section for Provenance {
             || "The recording holds no samples.".to_owned(),
             |it| format!("Recorded {}, {} readings.", span(it), outline.readings),
         );
+        let recorded = match input.recommendation.extent {
+            Some(it) => format!("{recorded} {}", it.sentence()),
+            None => recorded,
+        };
         let mut blocks = vec![
             title(self, "Settings and provenance"),
             Block::Text(format!("{recorded} Analysed by cotenant {}.", clean(input.tool_version))),

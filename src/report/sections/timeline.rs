@@ -69,11 +69,19 @@ fn picture(input: &ReportInput<'_>, device: &DeviceView<'_>) -> Block {
         alt: format!(
             "Timeline of {} with {}, {}. {}",
             device.name,
-            count(shown.len(), "load on it", "loads on it"),
+            loads_drawn(shown.len()),
             span(whole),
             what_to_see(device)
         ),
         figure: Figure::Timeline(figure),
+    }
+}
+
+/// How many loads are drawn, for those who cannot see the picture.
+fn loads_drawn(number: usize) -> String {
+    match number {
+        0 => "no load on it".to_owned(),
+        some => count(some, "load on it", "loads on it"),
     }
 }
 

@@ -19,9 +19,12 @@ impl Section for Ways {
         let views = devices(input);
         let drawn = views.iter().zip(&input.findings.devices).filter_map(|(view, device)| {
             let verdict = verdicts.iter().find(|it| it.gpu == device.gpu)?;
-            let picture = predicted::block(verdict, &view.slug)?;
-            let heading = device_heading(self, &view.slug, &view.name);
-            Some((format!("{}: what each way would do", view.name), vec![heading, picture]))
+            let mut blocks = predicted::blocks(verdict, &view.slug);
+            if blocks.is_empty() {
+                return None;
+            }
+            blocks.insert(0, device_heading(self, &view.slug, &view.name));
+            Some((format!("{}: what each way would do", view.name), blocks))
         });
         let parts: Vec<(String, Vec<Block>)> = drawn.collect();
         if parts.is_empty() {

@@ -76,6 +76,7 @@ pub(crate) fn recommendation<'a>(
         verdicts,
         together: None,
         configuration,
+        extent: None,
         notes: &[],
         tool_version: "0.1.0",
         command: "",

@@ -18,9 +18,13 @@ pub(super) fn never_fits(case: &Case<'_>) -> Option<Reason> {
     let most = boards().map(|it| it.compute_slices).max()?;
     let told = |sentence: String| Some(Reason::refuses(ReasonKind::NoMig, sentence));
     let model = case.situation.device.model.as_deref().unwrap_or("this model of GPU");
+    let can = match case.situation.now.is_mig {
+        Some(true) => format!("{model} is cut by MIG, but"),
+        _ => format!("whether {model} can be cut or not:"),
+    };
     if tenants.len() > most as usize {
         return told(format!(
-            "whether {model} can be cut or not: no board takes more than {most} instances, and they are {}",
+            "{can} no board takes more than {most} instances, and they are {}",
             tenants.len()
         ));
     }
@@ -30,7 +34,7 @@ pub(super) fn never_fits(case: &Case<'_>) -> Option<Reason> {
     let need = |it: &Tenant| it.needed_mib(case.policy).unwrap_or(0.0);
     if let Some(it) = tenants.iter().find(|it| need(it) > largest) {
         return told(format!(
-            "whether {model} can be cut or not: `{}` needs {}, and no part of a board with {} has more than {}",
+            "{can} `{}` needs {}, and no part of a board with {} has more than {}",
             it.name,
             gib(need(it)),
             gib(total),
@@ -49,7 +53,7 @@ pub(super) fn never_fits(case: &Case<'_>) -> Option<Reason> {
     match boards().any(holds) {
         true => None,
         false => told(format!(
-            "whether {model} can be cut or not: no layout of any board with {} holds what they need, {} together",
+            "{can} no layout of any board with {} holds what they need, {} together",
             gib(total),
             gib(tenants.iter().map(need).sum())
         )),
