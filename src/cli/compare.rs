@@ -1,7 +1,7 @@
 //! `cotenant report --compare`: two recordings, before and after a change.
 
 use crate::analysis::compare::findings::{ChangeVerdict, Comparison, ComparisonAnswer};
-use crate::analysis::compare::{ComparedSide, compare};
+use crate::analysis::compare::{ComparedSide, compare, of_one_recording};
 use crate::cli::args::{QuestionArgs, ReportArgs};
 use crate::cli::compare_args::Worsening;
 use crate::cli::ending::check_page;
@@ -14,6 +14,7 @@ use crate::cli::overwrite::Protected;
 use crate::cli::progress::during;
 use crate::cli::report::pictures;
 use crate::cli::results::{Results, analyse, question, title_of};
+use crate::cli::same_input::is_same;
 use crate::cli::terminal;
 use crate::domain::ident::Subject;
 use crate::domain::outline::Outline;
@@ -44,6 +45,7 @@ pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError>
     tell_apart(&mut sides, &before, &after);
     let [first, second] = &sides;
     let found = during("comparing", || compare(&side(first), &side(second)));
+    let found = if is_same(&before, &after)? { of_one_recording(found) } else { found };
     let input = ComparisonInput {
         comparison: &found,
         suitability_before: &first.results.suitability,

@@ -47,6 +47,7 @@ mod record_args;
 mod record_services_args;
 mod report;
 mod results;
+mod same_input;
 mod scenario;
 mod serve;
 mod serve_args;

@@ -109,6 +109,8 @@ pub enum Mark {
     Indirect,
     /// Probable.
     Probable,
+    /// Shown, and neither good nor bad.
+    Neutral,
     /// Looked for and not found.
     Absent,
     /// Cannot be told.

@@ -28,6 +28,8 @@ pub struct Comparison {
     pub influences: Vec<InfluencePair>,
     /// Who or what is in one of the recordings only.
     pub only_in_one: Vec<OneSided>,
+    /// Whether both are the same recording, so that nothing can differ.
+    pub is_same: bool,
     /// How the two were matched, and what could not be compared, in sentences.
     pub remarks: Vec<String>,
     /// Tests among `services` and among `conditions`: the error of 5 % holds over all of each.

@@ -12,7 +12,8 @@ mod shapes;
 mod tests;
 
 use crate::analysis::compare::findings::{
-    Comparison, InfluencePair, InfluenceSide, OneSided, OneSidedKind, Side, SideSummary, TestCounts,
+    ChangeVerdict, Comparison, ComparisonAnswer, ConditionChange, InfluencePair, InfluenceSide,
+    OneSided, OneSidedKind, ServiceChange, Side, SideSummary, TestCounts,
 };
 use crate::analysis::compare::matching::{Matched, matched};
 use crate::analysis::findings::{Findings, Scope};
@@ -68,8 +69,32 @@ pub fn compare(before: &ComparedSide<'_>, after: &ComparedSide<'_>) -> Compariso
         shapes,
         influences: influences(before.findings, after.findings),
         only_in_one,
+        is_same: false,
         remarks,
         tests,
+    }
+}
+
+/// The same for two that are the same recording: whatever a test says, nothing changed.
+pub fn of_one_recording(found: Comparison) -> Comparison {
+    let service =
+        |it: ServiceChange| ServiceChange { verdict: unchanged(it.verdict), certainty: None, ..it };
+    let condition = |it: ConditionChange| ConditionChange { verdict: unchanged(it.verdict), ..it };
+    Comparison {
+        is_same: true,
+        answer: ComparisonAnswer::NotShown,
+        headline: "Both are the same recording, so nothing can have changed between them."
+            .to_owned(),
+        services: found.services.into_iter().map(service).collect(),
+        conditions: found.conditions.into_iter().map(condition).collect(),
+        ..found
+    }
+}
+
+fn unchanged(verdict: ChangeVerdict) -> ChangeVerdict {
+    match verdict {
+        ChangeVerdict::CannotTell => verdict,
+        _ => ChangeVerdict::NotShown,
     }
 }
 

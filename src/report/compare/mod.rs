@@ -40,6 +40,10 @@ pub fn report(input: &ComparisonInput<'_>) -> Report {
         heading(2, "answer", answer(it.answer)),
         Block::Lead(stopped(&sentence(&it.headline))),
     ];
+    if it.is_same {
+        let text = "both are the same recording: whatever is shown below is the same twice";
+        blocks.push(statement(Mark::Neutral, "note", text, Vec::new()));
+    }
     blocks.extend(it.services.iter().filter(|it| is_shown(it)).map(told));
     blocks.extend(picture::changes(it));
     if !it.services.is_empty() {
@@ -133,7 +137,7 @@ fn mark(it: &ServiceChange) -> Mark {
     match (it.verdict, it.certainty) {
         (ChangeVerdict::NotShown, _) => Mark::Absent,
         (ChangeVerdict::CannotTell, _) => Mark::Unknown,
-        (ChangeVerdict::Different, _) => Mark::Indirect,
+        (ChangeVerdict::Different, _) => Mark::Neutral,
         (ChangeVerdict::Better, Some(Certainty::Confirmed)) => Mark::Fine,
         (_, Some(Certainty::Confirmed)) => Mark::Firm,
         _ => Mark::Probable,
@@ -193,17 +197,32 @@ fn one_sided(it: &OneSided) -> String {
 /// How the numbers were made, and what they do not say.
 fn how(input: &ComparisonInput<'_>) -> Vec<Block> {
     let it = input.comparison;
-    let tests = count(it.tests.services as usize, "test", "tests");
-    let least = it.services.iter().filter_map(|it| it.p_of_all).fold(1.0, f64::min);
+    let least = it.services.iter().filter(|it| is_shown(it)).filter_map(|it| it.p_of_all);
+    let firmest = least
+        .reduce(f64::min)
+        .map_or_else(String::new, |it| format!("; that of the firmest change is {}", chance(it)));
+    let family = match it.tests.services {
+        0 => "No service could be tested.".to_owned(),
+        1 => format!(
+            "In the one test of a service a false change comes up with a chance of at most 5 %{firmest}."
+        ),
+        some => format!(
+            "Over all {some} tests of services together a false change comes up with a chance of at most 5 % (Holm){firmest}."
+        ),
+    };
+    let conditions = match it.tests.conditions {
+        0 => String::new(),
+        some => format!(
+            " Conditions of the GPUs are a second family of {}.",
+            count(some as usize, "test", "tests")
+        ),
+    };
     let mut blocks = vec![
         heading(2, "method", "How sure, and what this does not show"),
         Block::Text(format!(
             "Means are compared bin by bin: of logarithms for times, of the values for rates. Neighbouring bins resemble \
              each other, so the error of each mean comes from its slow movements (at most eight cosines), and intervals are \
-             Student's t at 95 %. Over all {tests} of services together a false change comes up with a chance of at most \
-             5 % (Holm); the firmest stands at {}. Conditions of the GPUs are a second family of {}.",
-            chance(least),
-            count(it.tests.conditions as usize, "test", "tests"),
+             Student's t at 95 %. {family}{conditions}",
         )),
         Block::Text(
             "Two recordings are no experiment: whatever else differed between the two times, and was not recorded, may be \

@@ -130,14 +130,15 @@ fn condition(it: &ConditionChange) -> Vec<Cell> {
         Condition::SmClockMhz => ("SM clock", 1.0, "MHz", 0),
         Condition::GpuTemperatureCelsius => ("temperature", 1.0, "°C", 1),
     };
-    let digits = |value: f64| format!("{:.places$}", factor * value).replace('-', "−");
+    // Plus nothing, so that what rounds to nothing has no sign.
+    let scale = 10_f64.powi(places as i32);
+    let rounded = |value: f64| (factor * value * scale).round() / scale + 0.0;
+    let digits = |value: f64| format!("{:.places$}", rounded(value)).replace('-', "−");
     let level = |value: Option<f64>| match value.filter(|it| it.is_finite()) {
         Some(value) => measure(format!("{} {unit}", digits(value)), factor * value),
         None => missing("not recorded"),
     };
-    let signed = |value: f64| match value > 0.0
-        && digits(value).contains(|it: char| ('1'..='9').contains(&it))
-    {
+    let signed = |value: f64| match rounded(value) > 0.0 {
         true => format!("+{}", digits(value)),
         false => digits(value),
     };
@@ -149,7 +150,7 @@ fn condition(it: &ConditionChange) -> Vec<Cell> {
         _ => missing("the windows differ, or too little was seen for its memory"),
     };
     let (mark, shown) = match it.verdict {
-        ChangeVerdict::Different => (Mark::Indirect, "changed"),
+        ChangeVerdict::Different => (Mark::Neutral, "changed"),
         ChangeVerdict::NotShown => (Mark::Absent, "not shown"),
         _ => (Mark::Unknown, "cannot tell"),
     };

@@ -73,6 +73,7 @@ pub(crate) fn comparison(tenant: &str) -> Comparison {
             kind: OneSidedKind::Tenant,
             name: "prefetch".to_owned(),
         }],
+        is_same: false,
         remarks: Vec::new(),
         tests: TestCounts { services: 4, conditions: 0 },
     }

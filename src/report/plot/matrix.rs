@@ -163,7 +163,9 @@ fn ground<B: DrawingBackend>(
             outline(canvas, frame, Role::Full, 1.5)
         }
         Mark::Probable => canvas.block(corners.0, corners.1, Role::Resident2, 0.34),
-        Mark::Absent | Mark::Fine => canvas.block(corners.0, corners.1, Role::Band, 1.0),
+        Mark::Neutral | Mark::Absent | Mark::Fine => {
+            canvas.block(corners.0, corners.1, Role::Band, 1.0)
+        }
         Mark::Unknown => hatch(canvas, frame),
     }
 }
@@ -218,7 +220,7 @@ fn mark<B: DrawingBackend>(
             let ring = ring((x, y), 5.5);
             canvas.line(&ring, Role::Ink, 2.0)
         }
-        Mark::Absent | Mark::Fine => canvas.disc((x, y), 2.0, Role::Muted),
+        Mark::Neutral | Mark::Absent | Mark::Fine => canvas.disc((x, y), 2.0, Role::Muted),
         Mark::Unknown => {
             let look = Lettering { size: 17.0, ..VALUE }.anchored(HPos::Center);
             canvas.words((x, y + 6.0), "?", look.coloured(Role::Muted))

@@ -45,7 +45,7 @@ fn mark_key(mark: Mark) -> &'static str {
     match mark {
         Mark::Firm | Mark::Indirect => "no",
         Mark::Probable => "care",
-        Mark::Absent | Mark::Unknown => "unknown",
+        Mark::Neutral | Mark::Absent | Mark::Unknown => "unknown",
         Mark::Fine => "well",
     }
 }

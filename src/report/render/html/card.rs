@@ -100,7 +100,7 @@ fn word_of(mark: Mark) -> Option<SharingWord> {
         Mark::Firm | Mark::Indirect => Some(SharingWord::DoNotShare),
         Mark::Probable => Some(SharingWord::SharesWithCare),
         Mark::Fine => Some(SharingWord::SharesWell),
-        Mark::Absent | Mark::Unknown => None,
+        Mark::Neutral | Mark::Absent | Mark::Unknown => None,
     }
 }
 

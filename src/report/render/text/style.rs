@@ -37,7 +37,7 @@ impl Style {
         match mark {
             Mark::Firm | Mark::Indirect => Self::No,
             Mark::Probable => Self::Care,
-            Mark::Absent | Mark::Unknown => Self::Unknown,
+            Mark::Neutral | Mark::Absent | Mark::Unknown => Self::Unknown,
             Mark::Fine => Self::Well,
         }
     }
@@ -63,6 +63,7 @@ pub(super) fn mark_sign(mark: Mark) -> &'static str {
         Mark::Firm => "●",
         Mark::Indirect => "▲",
         Mark::Probable => "○",
+        Mark::Neutral => "■",
         Mark::Absent => "·",
         Mark::Unknown => "?",
         Mark::Fine => "✓",
