@@ -543,6 +543,7 @@ fn diagnosis(
             suspect: String::new(),
             influence,
             window_activity_ratio: None,
+            is_idle_in_window: false,
             normal_activity_ratio: None,
             explained_ratio: None,
             sentence: String::new(),

@@ -90,11 +90,11 @@ pub fn diagnose(
     let (out_of_memory, look_alikes) = beside_memory(others, &scene, part, window, &member.label);
     let is_whole = request.window.is_none();
     let outcome = outcome(&slowness, &suspects, &look_alikes, is_whole);
-    let metric_label = study.metric.spec().label;
+    let metric_label = study.metric.in_words();
     let headline = headline(
         outcome,
         &member.label,
-        metric_label,
+        &metric_label,
         &slowness,
         &suspects,
         &look_alikes,

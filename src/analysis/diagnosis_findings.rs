@@ -89,12 +89,14 @@ pub struct Suspicion {
     pub suspect: String,
     /// What was shown over the whole recording.
     pub influence: Influence,
-    /// The suspect's mean activity in the window, 0 to 1.
+    /// The suspect's mean activity in the window, from its first sign to its last, 0 to 1; `None` where it was not there or not seen.
     pub window_activity_ratio: Option<f64>,
-    /// The suspect's mean activity outside, 0 to 1.
+    /// The same outside of the window; `None` also when the window is the whole recording.
     pub normal_activity_ratio: Option<f64>,
     /// How much of the victim's change in the window its activity explains: 0.2 is 20 % slower; `None` when nothing was shown.
     pub explained_ratio: Option<f64>,
+    /// Whether an influence of it was shown, and it was in no burst in the window: it did nothing to it.
+    pub is_idle_in_window: bool,
     /// One sentence with its numbers.
     pub sentence: String,
 }

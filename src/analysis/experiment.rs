@@ -10,6 +10,7 @@ use crate::domain::metric::Metric;
 use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
 use crate::domain::series::Series;
+use crate::domain::shares::{change, share};
 use crate::domain::time::TimeSpan;
 use crate::stats::permutation::{LabelTest, label_test};
 use std::collections::BTreeMap;
@@ -85,9 +86,9 @@ fn result(
     let verb = if is_proven { "slows" } else { "was not proven to slow" };
     ExperimentResult {
         headline: format!(
-            "`{suspect}` {verb} `{victim}`: {} {:+.0} % in blocks with it (p = {:.3}, {} ways to deal out the labels)",
-            metric.spec().label,
-            100.0 * effect,
+            "`{suspect}` {verb} `{victim}`: {} {} in blocks with it (p = {:.3}, {} ways to deal out the labels)",
+            metric.in_words(),
+            change(effect),
             test.p_value,
             test.arrangements
         ),
@@ -199,9 +200,9 @@ fn caveats(blocks: &[ExperimentBlock], load: Option<&Series>, late_us: i64) -> V
     let activity = |it: &ExperimentBlock| it.suspect_activity_ratio;
     match (mean(true, &activity), mean(false, &activity)) {
         (Some(with), Some(without)) if without > STILL_ACTIVE * with => caveats.push(format!(
-            "the suspect did not really pause: {:.0} % active in its pauses, {:.0} % in its runs",
-            100.0 * without,
-            100.0 * with
+            "the suspect did not really pause: {} active in its pauses, {} in its runs",
+            share(without),
+            share(with)
         )),
         (None, _) => caveats.push("whether the suspect really paused was not recorded".to_owned()),
         _ => {}
@@ -215,8 +216,8 @@ fn caveats(blocks: &[ExperimentBlock], load: Option<&Series>, late_us: i64) -> V
     match (mean(true, &offered), mean(false, &offered)) {
         (Some(with), Some(without)) if (with / without - 1.0).abs() > LOAD_DIFFERS => {
             caveats.push(format!(
-                "the victim's load was {:+.0} % in blocks with the suspect, which explains part of the difference",
-                100.0 * (with / without - 1.0)
+                "the victim's load was {} in blocks with the suspect, which explains part of the difference",
+                change(with / without - 1.0)
             ));
         }
         (None, _) => caveats.push(

@@ -5,15 +5,13 @@ use crate::analysis::findings::Level;
 use crate::domain::metric::{Metric, Unit};
 use crate::domain::recording::Trace;
 use crate::domain::series::Series;
+use crate::domain::shares::FULL;
 use crate::domain::source::Reading;
 use crate::domain::time::TimeSpan;
 use crate::stats::dispersion::duty;
 use crate::stats::moments::Moments;
 use crate::stats::quantile::quantiles;
 use std::collections::BTreeMap;
-
-/// Share of full use from which a sample counts as saturated.
-const SATURATED: f64 = 0.95;
 
 /// Levels of every metric inside the spans; counters, events, masks and codes have none, and are left out.
 pub(crate) fn levels(trace: &Trace, spans: &[TimeSpan]) -> BTreeMap<Metric, Level> {
@@ -44,7 +42,7 @@ pub(crate) fn level(metric: Metric, series: &Series, spans: &[TimeSpan]) -> Opti
     };
     let moments = Moments::of(values);
     let middle = quantiles(values, &[0.5, 0.95])?;
-    let saturated = full_use(metric).and_then(|full| duty(values, SATURATED * full));
+    let saturated = full_use(metric).and_then(|full| duty(values, FULL * full));
     Some(Level {
         samples: moments.count(),
         mean: moments.mean()?,

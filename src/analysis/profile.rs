@@ -4,6 +4,7 @@ use crate::analysis::activity::Activity;
 use crate::analysis::bursts::{burst_shape, in_seconds};
 use crate::analysis::findings::{BurstProfile, Duty, PeriodFinding, PeriodMethod, Regime};
 use crate::analysis::resolution::{Observed, SPARSE_WINDOWS, resolution};
+use crate::domain::shares::FULL;
 use crate::domain::time::TimeSpan;
 use crate::stats::changepoint::pelt_mean;
 use crate::stats::correlate::lagged_pearson;
@@ -109,7 +110,7 @@ fn duty_of(values: &[f64]) -> Option<Duty> {
     Some(Duty {
         at_5_pct: duty(values, 0.05)?,
         at_50_pct: duty(values, 0.5)?,
-        at_95_pct: duty(values, 0.95)?,
+        at_95_pct: duty(values, FULL)?,
     })
 }
 

@@ -19,6 +19,7 @@ pub mod series;
 pub mod service_table;
 pub mod shape;
 pub mod shape_families;
+pub mod shares;
 pub mod sink;
 pub mod source;
 pub mod spelling;

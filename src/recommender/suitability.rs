@@ -7,6 +7,7 @@ use crate::analysis::findings::{
 };
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
+use crate::domain::shares::{FULL, share};
 use crate::domain::units::Seconds;
 use crate::recommender::policy::Policy;
 use serde::{Deserialize, Serialize};
@@ -183,12 +184,13 @@ fn saturation(profile: &BurstProfile, policy: &Policy) -> Option<String> {
             "that long a neighbour finds no free slot"
         };
         return Some(format!(
-            "saturated: at or above 95 % for {:.1} % of the time; {meaning}",
-            100.0 * duty
+            "saturated: at or above {} for {} of the time; {meaning}",
+            share(FULL),
+            share(duty)
         ));
     }
     (profile.mean_ratio >= policy.saturated_mean_ratio)
-        .then(|| format!("busy {:.1} % on average: too little is left", 100.0 * profile.mean_ratio))
+        .then(|| format!("busy {} on average: too little is left", share(profile.mean_ratio)))
 }
 
 fn steady(profile: &BurstProfile, policy: &Policy) -> Judgement {
@@ -239,27 +241,31 @@ fn inferred(profile: &BurstProfile, policy: &Policy) -> Judgement {
     judgement
 }
 
-/// Bursts that were seen: time spent in long, full bursts decides, not the count of short ones.
+/// Bursts that were seen: time spent in long, high bursts decides, not the count of short ones.
 fn measured(profile: &BurstProfile, policy: &Policy, certainty: f64) -> Judgement {
     let Some(bursts) = &profile.bursts else { return steady(profile, policy) };
-    let long_and_full = bursts.time_at_least(policy.full_burst_height_ratio, policy.long_burst_s);
+    let long_and_high = bursts.time_at_least(policy.full_burst_height_ratio, policy.long_burst_s);
     let high = bursts.time_at_least(policy.low_burst_height_ratio, 0.0);
-    let (word, meaning) = if long_and_full > 0.0 && long_and_full >= policy.tail_ratio {
+    let (word, meaning) = if long_and_high > 0.0 && long_and_high >= policy.tail_ratio {
         let meaning = format!(
-            "full use in bursts longer than a request takes {:.1} % of the time: it decides a neighbour's p99, whatever the mean says",
-            100.0 * long_and_full
+            "{} or more of the device in bursts longer than a request for {} of the time: that decides a neighbour's p99, whatever the mean says",
+            share(policy.full_burst_height_ratio),
+            share(long_and_high)
         );
         (SharingWord::DoNotShare, meaning)
     } else if high >= policy.tail_ratio {
         let meaning = format!(
-            "bursts take more than half of the device for {:.1} % of the time, but hardly ever all of it for long",
-            100.0 * high
+            "bursts take {} or more of the device for {} of the time, but hardly ever {} for long",
+            share(policy.low_burst_height_ratio),
+            share(high),
+            share(policy.full_burst_height_ratio)
         );
         (SharingWord::SharesWithCare, meaning)
     } else if high > 0.0 {
         let meaning = format!(
-            "bursts take more than half of the device for only {:.2} % of the time: too rare to reach a neighbour's p99",
-            100.0 * high
+            "bursts take {} or more of the device for only {} of the time: too rare to reach a neighbour's p99",
+            share(policy.low_burst_height_ratio),
+            share(high)
         );
         (SharingWord::SharesWithCare, meaning)
     } else {

@@ -148,6 +148,8 @@ pub struct RowSeries {
     pub bin_s: f64,
     /// Bins in the axis' unit; a bin without samples is left out.
     pub bins: Vec<TimelineBin>,
+    /// Mean of all in the axis' unit, as every table has it; `None`: that of the bins.
+    pub mean: Option<f64>,
 }
 
 /// The same subject has the same colour in all pictures of a device.

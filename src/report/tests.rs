@@ -346,6 +346,7 @@ fn extreme(value: f64) -> Vec<Figure> {
     let colour = SeriesColour::Resident(99);
     let name = "a".repeat(300);
     let series = RowSeries {
+        mean: None,
         name: name.clone(),
         colour,
         shows_range: true,

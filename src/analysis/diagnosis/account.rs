@@ -8,6 +8,7 @@ use crate::analysis::influence::findings::{
 use crate::analysis::influence::signal::in_own_unit;
 use crate::analysis::influence::study::Study;
 use crate::analysis::influence::trial::bursts_of;
+use crate::domain::shares::{change, share};
 use crate::domain::time::TimeSpan;
 use crate::stats::quantile::quantiles;
 
@@ -61,7 +62,10 @@ pub(crate) fn suspicions(
     all.sort_by(|a, b| {
         let explained = |it: &Suspicion| it.explained_ratio.unwrap_or(f64::NEG_INFINITY);
         let p = |it: &Suspicion| it.influence.p_granger.unwrap_or(1.0);
-        (a.influence.verdict.cmp(&b.influence.verdict))
+        // Whoever was shown and is not at work in this window comes after those who are.
+        let is_idle = |it: &Suspicion| it.is_idle_in_window;
+        (is_idle(a).cmp(&is_idle(b)))
+            .then(a.influence.verdict.cmp(&b.influence.verdict))
             .then(explained(b).total_cmp(&explained(a)))
             .then(p(a).total_cmp(&p(b)))
             .then_with(|| a.suspect.cmp(&b.suspect))
@@ -82,6 +86,9 @@ fn suspicion(
     let place =
         study.suspects.iter().position(|it| scene.cast[*it].subject == influence.suspect_subject);
     let activity = place.map(|it| study.activities[it].as_slice()).unwrap_or_default();
+    // What a load does is told over its life, as everywhere; what it did to the victim over the window.
+    let life = place.and_then(|it| scene.cast[study.suspects[it]].span());
+    let is_alive = |bin: usize| life.is_none_or(|it| is_in_life(study, it, bin));
     let mean = |is_inside: bool, values: &dyn Fn(usize) -> Option<f64>| {
         let seen: Vec<f64> = (0..activity.len())
             .filter(|it| window.contains(study.grid.start_of(*it)) == is_inside)
@@ -89,7 +96,7 @@ fn suspicion(
             .collect();
         (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64)
     };
-    let level = |bin: usize| Some(activity[bin]).filter(|it| it.is_finite());
+    let level = |bin: usize| Some(activity[bin]).filter(|it| it.is_finite() && is_alive(bin));
     let on = bursts_of(activity).unwrap_or_default();
     let in_burst = |bin: usize| on.get(bin).copied().flatten().map(|it| f64::from(u8::from(it)));
     let (now, normal) = (mean(true, &level), mean(false, &level).filter(|_| has_rest));
@@ -101,7 +108,8 @@ fn suspicion(
         .filter(|_| is_shown)
         .zip(on_now.zip(on_normal))
         .map(|(effect, (now, normal))| (effect.ln_1p() * (now - normal)).exp_m1());
-    let sentence = sentence(&influence, on_now, on_normal.filter(|_| has_rest), explained_ratio);
+    let bursts = (on_now, on_normal.filter(|_| has_rest));
+    let sentence = sentence(&influence, bursts, explained_ratio, has_rest);
     Suspicion {
         rank: 0,
         suspect: influence.suspect.clone(),
@@ -109,46 +117,66 @@ fn suspicion(
         window_activity_ratio: now,
         normal_activity_ratio: normal,
         explained_ratio,
+        is_idle_in_window: has_rest && is_shown && on_now.is_some_and(|it| it <= 0.0),
         sentence,
     }
 }
 
+/// Whether a bin lies between the first and the last sign of a load.
+fn is_in_life(study: &Study, life: TimeSpan, bin: usize) -> bool {
+    let from = study.grid.start_of(bin);
+    let until = from.plus_micros(study.grid.step_us);
+    until > life.from() && from < life.until()
+}
+
 fn sentence(
     influence: &Influence,
-    on_now: Option<f64>,
-    on_normal: Option<f64>,
+    (on_now, on_normal): (Option<f64>, Option<f64>),
     explained: Option<f64>,
+    has_rest: bool,
 ) -> String {
-    let pct = |it: f64| format!("{:.0} %", 100.0 * it);
     let bursts = match (on_now, on_normal) {
-        (Some(now), Some(normal)) => {
-            format!("in a burst for {} of the window, {} of the other time", pct(now), pct(normal))
+        (Some(now), Some(normal)) if now <= 0.0 => {
+            format!(
+                "in no burst in this window, and in one for {} of the other time",
+                share(normal)
+            )
         }
-        (Some(now), None) => format!("in a burst for {} of the time", pct(now)),
+        (Some(now), Some(normal)) => {
+            format!(
+                "in a burst for {} of the window, {} of the other time",
+                share(now),
+                share(normal)
+            )
+        }
+        (Some(now), None) => format!("in a burst for {} of the time", share(now)),
         _ => "its bursts cannot be told from its gaps".to_owned(),
     };
     let effect = match (influence.effect_ratio, influence.effect_low, influence.effect_high) {
         (Some(effect), Some(low), Some(high)) => format!(
             "the victim is {} slower in its bursts (95 %: {} to {})",
-            pct(effect),
-            pct(low),
-            pct(high)
+            share(effect),
+            share(low),
+            share(high)
         ),
-        (Some(effect), ..) => format!("the victim is {} slower in its bursts", pct(effect)),
+        (Some(effect), ..) => format!("the victim is {} slower in its bursts", share(effect)),
         _ => "its effect cannot be measured".to_owned(),
     };
     match influence.verdict {
         InfluenceVerdict::NotShown => format!(
             "no influence was shown; one of {} or more would have been found in four of five cases; {bursts}",
-            influence.mde_ratio.map_or("unknown size".to_owned(), pct)
+            influence.mde_ratio.map_or("unknown size".to_owned(), share)
         ),
         InfluenceVerdict::CannotTell => format!(
             "cannot tell: {}; {bursts}",
             influence.reasons.first().map_or("", |it| it.split_once(": ").map_or(it, |it| it.1))
         ),
-        _ => match explained {
+        _ if has_rest && on_now.is_some_and(|it| it <= 0.0) => {
+            format!("not at work in this window: {bursts}; at other times {effect}")
+        }
+        _ => match explained.filter(|it| has_rest || it.abs() >= 0.005) {
             Some(explained) => {
-                format!("{effect}; {bursts}, which alone makes {:+.0} %", 100.0 * explained)
+                format!("{effect}; {bursts}, which alone makes {}", change(explained))
             }
             None => format!("{effect}; {bursts}"),
         },
@@ -168,13 +196,13 @@ pub(crate) fn look_alikes_in(scene: &Scene<'_>, study: &Study, window: TimeSpan)
                     .filter_map(|span| span.overlap(window))
                     .map(TimeSpan::seconds)
                     .sum();
-                let share = inside / window.seconds();
-                if share < LEAST_SHARE {
+                let part = inside / window.seconds();
+                if part < LEAST_SHARE {
                     it.state = LookAlikeState::RuledOut;
                     it.sentence = format!("not in this window; at other times: {}", it.sentence);
                 } else {
                     it.sentence =
-                        format!("{} ({:.0} % of this window)", it.sentence, 100.0 * share.min(1.0));
+                        format!("{} ({} of this window)", it.sentence, share(part.min(1.0)));
                 }
             }
             it
@@ -216,15 +244,17 @@ pub(crate) fn picture(
             .iter()
             .position(|place| scene.cast[*place].subject == it.influence.suspect_subject)?;
         let activity = &study.activities[place];
+        let life = scene.cast[study.suspects[place]].span();
         let mean = |bins: std::ops::Range<usize>| {
-            let seen: Vec<f64> = bins.map(|it| activity[it]).filter(|it| it.is_finite()).collect();
+            let there = bins.filter(|it| life.is_none_or(|life| is_in_life(study, life, *it)));
+            let seen: Vec<f64> = there.map(|it| activity[it]).filter(|it| it.is_finite()).collect();
             (!seen.is_empty()).then(|| seen.iter().sum::<f64>() / seen.len() as f64)
         };
         Some(PictureRow {
             suspect: it.suspect.clone(),
             activity: chunks().map(mean).collect(),
             bursts: bursts(study, activity, shown),
-            is_guilty: it.influence.verdict <= InfluenceVerdict::Likely,
+            is_guilty: it.influence.verdict <= InfluenceVerdict::Likely && !it.is_idle_in_window,
         })
     });
     Picture {

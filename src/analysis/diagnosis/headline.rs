@@ -4,6 +4,7 @@ use crate::analysis::diagnosis_findings::{Outcome, Slowness, Suspicion};
 use crate::analysis::influence::findings::{
     Channel, InfluenceVerdict, LookAlike, LookAlikeKind, LookAlikeState,
 };
+use crate::domain::shares::{change as change_in_words, share};
 
 /// Change from which a victim counts as slower than usual.
 const SLOWER: f64 = 0.05;
@@ -83,27 +84,23 @@ pub(crate) fn headline(
 ) -> String {
     let change = match worst_change(slowness) {
         Some(change) if slowness.change_ratio < Some(change) => {
-            format!(
-                "{:.0} % worse than usual in the slowest twentieth of this window",
-                100.0 * change
-            )
+            format!("{} worse than usual in the slowest twentieth of this window", share(change))
         }
-        Some(change) => format!("{:.0} % worse than usual in this window", 100.0 * change),
+        Some(change) => format!("{} worse than usual in this window", share(change)),
         None => "looked at over the whole recording".to_owned(),
     };
     let what = format!("{metric} of `{victim}`, {change}");
     match outcome {
         Outcome::NotSlow => format!(
-            "`{victim}` was no slower than usual in this window: {metric} {:+.0} %",
-            // Plus nothing, so that a change that rounds to none has no sign of a fall.
-            (100.0 * slowness.change_ratio.unwrap_or(0.0)).round() + 0.0
+            "`{victim}` was no slower than usual in this window: {metric} {}",
+            change_in_words(slowness.change_ratio.unwrap_or(0.0))
         ),
         Outcome::Neighbour | Outcome::ProbablyNeighbour => {
             let culprit = culprits(slowness, suspects, is_whole).next();
             let (name, way) = culprit.map_or(("", ""), |it| (it.suspect.as_str(), way(it)));
             let effect = culprit
                 .and_then(|it| it.influence.effect_ratio)
-                .map_or(String::new(), |it| format!(": {:.0} % slower in its bursts", 100.0 * it));
+                .map_or(String::new(), |it| format!(": {} slower in its bursts", share(it)));
             let verb = if outcome == Outcome::Neighbour { "slows" } else { "probably slows" };
             format!("`{name}` {verb} `{victim}`{way}{effect} ({what})")
         }
@@ -111,15 +108,15 @@ pub(crate) fn headline(
             let causes: Vec<&str> =
                 causes(look_alikes).map(|it| it.sentence.as_str()).take(2).collect();
             format!(
-                "no neighbour was shown to slow `{victim}`, but {} ({what})",
+                "No neighbour was shown to slow `{victim}`, but {} ({what})",
                 causes.join("; and ")
             )
         }
         Outcome::NothingShown => {
-            format!("nobody was shown to slow `{victim}` ({what})")
+            format!("Nobody was shown to slow `{victim}` ({what})")
         }
         Outcome::CannotTell => {
-            format!("this recording cannot tell who slowed `{victim}` ({what})")
+            format!("This recording cannot tell who slowed `{victim}` ({what})")
         }
     }
 }

@@ -4,9 +4,8 @@ use crate::analysis::influence::cast::Member;
 use crate::analysis::influence::conditions::Conditions;
 use crate::analysis::influence::findings::{ContendedPair, Contention};
 use crate::analysis::influence::grid::Grid;
+use crate::domain::shares::FULL;
 
-/// Utilisation from which the device counts as saturated, 0 to 1.
-const SATURATED: f64 = 0.95;
 /// Activity from which a tenant counts as active, 0 to 1.
 const ACTIVE: f64 = 0.05;
 /// Most pairs that are listed.
@@ -33,7 +32,7 @@ pub(crate) fn contention(
             continue;
         }
         looked += 1;
-        if device[bin] < SATURATED {
+        if device[bin] < FULL {
             continue;
         }
         let active: Vec<usize> = seen.iter().copied().filter(|it| is_active(*it, bin)).collect();

@@ -19,7 +19,7 @@ use crate::report::extent::Extent;
 use crate::report::influences::quantities::{change, finite, is_gain, quantity};
 use crate::report::influences::{look_alikes, tables};
 use crate::report::sections::{blind_spots, glossary};
-use crate::report::wording::{name, sentence, span, stopped};
+use crate::report::wording::{capitalised, name, sentence, span, stopped};
 
 /// Everything that the report of a diagnosis is made from.
 #[derive(Debug, Clone, Copy)]
@@ -91,9 +91,19 @@ fn is_sampling_window(block: &Block) -> bool {
     matches!(block, Block::Term { term, .. } if term == "Window")
 }
 
-/// A sentence of the analysis as a line of its own; it may begin with a name, which keeps its case.
+/// A sentence of the analysis as a line of its own; a name at its beginning stands in marks and keeps its case.
 fn said(text: &str) -> String {
-    stopped(&sentence(text))
+    stopped(&capitalised(&sentence(text)))
+}
+
+/// Whether the whole recording was looked at, so that there is no other time.
+fn is_whole(it: &Diagnosis) -> bool {
+    it.slowness.normal_bins == 0
+}
+
+/// What was looked at, within a sentence.
+fn place(it: &Diagnosis) -> &'static str {
+    if is_whole(it) { "over the whole recording" } else { "in the window" }
 }
 
 /// The kind of answer in a few words.
@@ -118,8 +128,7 @@ fn subtitle(input: &DiagnosisInput<'_>) -> String {
         }
         None => "on no known GPU".to_owned(),
     };
-    let is_part = it.slowness.normal_bins > 0;
-    let part = Extent::of(Some(it.window).filter(|_| is_part), input.outline.span)
+    let part = Extent::of(Some(it.window).filter(|_| !is_whole(it)), input.outline.span)
         .map_or_else(String::new, |it| format!(", {}", it.part()));
     format!("{} of {} {place} · {}{part}", it.metric.in_words(), name(&it.victim), span(it.window))
 }
@@ -136,15 +145,16 @@ fn slowness(it: &Diagnosis) -> Vec<Block> {
     };
     let slow = it.slowness;
     let unseen = "the victim was not seen in it";
-    let normal = if slow.normal_bins == 0 { "nothing was seen outside the window" } else { unseen };
-    let label = it.metric.spec().label;
+    let mut rows =
+        vec![row(place(it), [slow.window_p50, slow.window_p95], slow.window_bins, unseen)];
+    if !is_whole(it) {
+        let normal = [slow.normal_p50, slow.normal_p95];
+        rows.push(row("otherwise", normal, slow.normal_bins, unseen));
+    }
     let table = Table {
-        caption: format!("{label} of {}, over bins", name(&it.victim)),
+        caption: format!("{} of {}, over bins", it.metric.first_in_words(), name(&it.victim)),
         columns: vec![words("When"), numbers("Median"), numbers("95th pct"), numbers("Bins seen")],
-        rows: vec![
-            row("in the window", [slow.window_p50, slow.window_p95], slow.window_bins, unseen),
-            row("otherwise", [slow.normal_p50, slow.normal_p95], slow.normal_bins, normal),
-        ],
+        rows,
     };
     vec![Block::Text(how_slow(it, &slow)), Block::Table(table)]
 }
@@ -166,10 +176,11 @@ fn how_slow(it: &Diagnosis, slow: &Slowness) -> String {
             )
         }
         (Some(window), None) => format!(
-            "{metric} was {} in the window (median); there is no other time to compare it with.",
-            shown(window)
+            "{metric} was {} {} (median); there is no other time to compare it with.",
+            shown(window),
+            place(it)
         ),
-        (None, _) => format!("{metric} was not seen in the window."),
+        (None, _) => format!("{metric} was not seen {}.", place(it)),
     }
 }
 

@@ -64,6 +64,6 @@ pub(super) fn block(it: &Diagnosis) -> Block {
 fn key(it: &Diagnosis) -> String {
     let bin = length(it.picture.bin_s);
     format!(
-        "One value for each {bin}. No line: not seen. Stamps of services are moved by their clock offset."
+        "One value for each {bin}. No line: not there, or not seen. Stamps of services are moved by their clock offset."
     )
 }

@@ -2,8 +2,8 @@
 
 use crate::analysis::diagnosis_findings::{Diagnosis, Suspicion};
 use crate::analysis::influence::findings::InfluenceVerdict;
-use crate::report::block::{Block, Statement};
-use crate::report::diagnosis::said;
+use crate::report::block::{Block, Mark, Statement};
+use crate::report::diagnosis::{place, said};
 use crate::report::influences::quantities::{chance, change, effect, finite, hidden, lag};
 use crate::report::influences::tables;
 use crate::report::influences::wording::{mark, quoted, reasons, verdict_words};
@@ -40,10 +40,12 @@ pub(super) fn proof(it: &Diagnosis) -> Vec<Block> {
 fn statement(diagnosis: &Diagnosis, it: &Suspicion) -> Statement {
     let influence = &it.influence;
     let mut notes = Vec::new();
-    notes.extend(activity(it));
+    notes.extend(activity(it, place(diagnosis)));
     if let Some(ratio) = finite(it.explained_ratio) {
         let (metric, change) = (diagnosis.metric.in_words(), change(diagnosis.metric, ratio));
-        notes.push(format!("Its activity explains {metric} {change} in the window."));
+        if !it.is_idle_in_window {
+            notes.push(format!("Its activity explains {metric} {change} {}.", place(diagnosis)));
+        }
     }
     notes.extend(overall(it));
     match influence.verdict {
@@ -56,28 +58,44 @@ fn statement(diagnosis: &Diagnosis, it: &Suspicion) -> Statement {
         _ => {}
     }
     if let Some(remedy) = influence.remedy.as_deref().filter(|it| !it.trim().is_empty()) {
-        notes.push(format!("What would show it: {}", stopped(&sentence(remedy))));
+        let what = match influence.verdict <= InfluenceVerdict::Likely {
+            true => "What would prove it",
+            false => "What would show it",
+        };
+        notes.push(format!("{what}: {}", stopped(&sentence(remedy))));
     }
     Statement {
-        mark: mark(influence.verdict),
-        tag: format!("{}. {}, {}", it.rank, name(&it.suspect), verdict_words(influence)),
+        mark: if it.is_idle_in_window { Mark::Absent } else { mark(influence.verdict) },
+        tag: match it.is_idle_in_window {
+            true => format!(
+                "{}. {}, not in this window ({} over the whole recording)",
+                it.rank,
+                name(&it.suspect),
+                verdict_words(influence)
+            ),
+            false => format!("{}. {}, {}", it.rank, name(&it.suspect), verdict_words(influence)),
+        },
         text: said(&it.sentence),
         notes,
     }
 }
 
-/// How active the suspect was in the window and otherwise.
-fn activity(it: &Suspicion) -> Option<String> {
+/// How active the suspect was in the window and otherwise: means from its first sign to its last, as in every report.
+fn activity(it: &Suspicion, place: &str) -> Option<String> {
     match (finite(it.window_activity_ratio), finite(it.normal_activity_ratio)) {
         (Some(window), Some(normal)) => Some(format!(
-            "Active at {} in the window, at {} otherwise.",
+            "Mean activity from its first sign to its last: {} {place}, {} otherwise.",
             percent(window),
             percent(normal)
         )),
-        (Some(window), None) => Some(format!("Active at {} in the window.", percent(window))),
-        (None, Some(normal)) => {
-            Some(format!("Not seen in the window; active at {} otherwise.", percent(normal)))
-        }
+        (Some(window), None) => Some(format!(
+            "Mean activity from its first sign to its last: {} {place}.",
+            percent(window)
+        )),
+        (None, Some(normal)) => Some(format!(
+            "Not there in the window; mean activity from its first sign to its last otherwise: {}.",
+            percent(normal)
+        )),
         (None, None) => Some("Its activity was not seen.".to_owned()),
     }
 }

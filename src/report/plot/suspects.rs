@@ -266,6 +266,7 @@ fn series(
         Some(TimelineBin { at, low: value, mean: value, high: value })
     };
     RowSeries {
+        mean: None,
         name: String::new(),
         colour,
         shows_range: true,

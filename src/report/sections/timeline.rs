@@ -94,7 +94,8 @@ fn activity(subject: &SubjectFindings) -> Option<(Metric, &Timeline)> {
 
 pub(super) fn own_row(subject: &SubjectFindings) -> Option<TimelineRow> {
     let (metric, timeline) = activity(subject)?;
-    let mut series = vec![percent_series(metric, timeline, SeriesColour::Device, true)];
+    let own = percent_series(metric, timeline, SeriesColour::Device, true);
+    let mut series = vec![RowSeries { mean: mean_of(subject, metric), ..own }];
     let other = if metric == Metric::SmActive { Metric::GpuUtilization } else { Metric::SmActive };
     if let Some(second) = subject.timeline(other).filter(|it| !it.bins.is_empty()) {
         series.push(percent_series(other, second, SeriesColour::DeviceSecond, false));
@@ -109,10 +110,16 @@ fn resident_row(
 ) -> Option<TimelineRow> {
     let (metric, timeline) = activity(subject)?;
     let mut series = percent_series(metric, timeline, SeriesColour::Resident(rank), true);
+    series.mean = mean_of(subject, metric);
     if own_metric == Some(metric) {
         series.name.clear();
     }
     Some(percent_row(clean(&subject.label), vec![series]))
+}
+
+/// Mean activity from the first sign to the last in percent: idle time counts, which a process is not listed in.
+fn mean_of(subject: &SubjectFindings, metric: Metric) -> Option<f64> {
+    profile(subject).filter(|it| it.metric == metric).map(|it| 100.0 * it.mean_ratio)
 }
 
 fn percent_row(name: String, series: Vec<RowSeries>) -> TimelineRow {
@@ -133,6 +140,7 @@ fn percent_series(
         high: it.high * factor,
     };
     RowSeries {
+        mean: None,
         name: metric.spec().label.to_owned(),
         colour,
         shows_range,
@@ -147,6 +155,7 @@ fn memory_row(device: &DeviceView<'_>) -> Option<TimelineRow> {
         let timeline = subject.timeline(Metric::FramebufferUsed)?;
         let bins = timeline.bins.clone();
         (!bins.is_empty()).then_some(RowSeries {
+            mean: None,
             name,
             colour,
             shows_range: false,

@@ -34,6 +34,7 @@ fn suspicion(rank: u64, influence: Influence, sentence: &str) -> Suspicion {
         rank,
         suspect: influence.suspect.clone(),
         window_activity_ratio: (rank < 4).then_some(0.84 / rank as f64),
+        is_idle_in_window: false,
         normal_activity_ratio: (rank < 3).then_some(0.12),
         explained_ratio: (rank == 1).then_some(0.79),
         sentence: sentence.to_owned(),

@@ -4,6 +4,7 @@ use crate::analysis::influence::conditions::Conditions;
 use crate::analysis::influence::findings::{LookAlike, LookAlikeKind, LookAlikeState};
 use crate::analysis::influence::grid::Grid;
 use crate::analysis::influence::look_alikes::{INFERRED, REPORTED, by_presence, flags, look_alike};
+use crate::domain::shares::change as change_in_words;
 
 /// Share of a bin at a limit from which the bin counts.
 const PART_OF_BIN: f64 = 0.2;
@@ -83,9 +84,10 @@ fn link(conditions: &Conditions, harm: &[f64], grid: &Grid) -> LookAlike {
         );
     };
     if !conditions.is_link_busy() {
+        // Rounded up: a bound that rounds to nothing would be none.
         let sentence = format!(
             "PCIe traffic stayed below {:.1} GB/s, and the link of such a board is taken to carry {:.0}",
-            conditions.link_top / 1e9,
+            (conditions.link_top / 1e8).floor() / 10.0 + 0.1,
             conditions.link_carries / 1e9
         );
         return look_alike(kind, LookAlikeState::RuledOut, sentence);
@@ -114,7 +116,7 @@ fn fault(conditions: &Conditions, harm: &[f64], grid: &Grid) -> LookAlike {
     let names: Vec<&str> = conditions.faults.iter().map(|it| it.1.as_str()).take(5).collect();
     let compared = by_presence(kind, ("", REPORTED), &flags(touched, 0.5), harm, grid);
     let change = compared.effect_ratio.map_or(String::new(), |it| {
-        format!("; around them the victim is {:+.0} % slower", 100.0 * it)
+        format!("; around them the victim's change is {}", change_in_words(it))
     });
     let sentence = format!(
         "{} came up ({}){change}; the seconds around them are left out of every comparison",

@@ -6,6 +6,7 @@ pub(crate) mod own;
 
 use crate::analysis::influence::findings::{LookAlike, LookAlikeKind, LookAlikeState};
 use crate::analysis::influence::grid::Grid;
+use crate::domain::shares::{change, share};
 use crate::domain::time::TimeSpan;
 use crate::stats::coactivation::shift_test;
 
@@ -129,27 +130,27 @@ pub(crate) fn by_presence(
     grid: &Grid,
 ) -> LookAlike {
     let presence = Presence::of(flags, harm);
-    let share = 100.0 * presence.share;
+    let time = share(presence.share);
     let (state, sentence) = match presence.effect {
         _ if presence.share == 0.0 => (LookAlikeState::RuledOut, format!("{what} at no time")),
         Some(effect) if presence.is_harmful(bar) => (
             LookAlikeState::Found,
             format!(
-                "{what} for {share:.1} % of the time, and the victim is {:.0} % slower then",
-                100.0 * effect
+                "{what} for {time} of the time, and the victim is {} slower then",
+                share(effect)
             ),
         ),
         Some(effect) => (
             LookAlikeState::RuledOut,
             format!(
-                "{what} for {share:.1} % of the time, but the victim is not clearly slower then ({:+.0} %)",
-                100.0 * effect
+                "{what} for {time} of the time, but the victim is not clearly slower then ({})",
+                change(effect)
             ),
         ),
         None => (
             LookAlikeState::Unseen,
             format!(
-                "{what} for {share:.1} % of the time, but the victim was not seen both then and otherwise"
+                "{what} for {time} of the time, but the victim was not seen both then and otherwise"
             ),
         ),
     };

@@ -72,8 +72,9 @@ fn timeline(pen: &mut Pen, figure: &TimelineFigure) {
         let means = stretches(figure.span, series, columns);
         let picture: String =
             means.iter().map(|it| it.map_or('·', |mean| level(mean / line.top))).collect();
-        let all =
-            series.bins.iter().map(|it| it.mean).sum::<f64>() / series.bins.len().max(1) as f64;
+        let all = series.mean.unwrap_or_else(|| {
+            series.bins.iter().map(|it| it.mean).sum::<f64>() / series.bins.len().max(1) as f64
+        });
         let number = match line.axis {
             Axis::Percent => percent(all / 100.0),
             Axis::Bytes => MemoryBytes::from_f64(all).map_or_else(String::new, |it| it.to_string()),

@@ -62,8 +62,7 @@ pub(super) fn suspects(pen: &mut Pen, figure: &SuspectsFigure) {
     let until = time(&stamp(figure.span.until()));
     let between = " ".repeat(columns.saturating_sub(from.width() + until.width()));
     row(pen, "", &format!("{from}{between}{until}"), "");
-    let key =
-        "Number: greatest value of the victim, mean activity of the others. \u{b7}: not seen.";
+    let key = "Number: greatest value of the victim, mean activity of the others while there. \u{b7}: not seen.";
     pen.paragraph("  ", key, Style::Faint);
 }
 
