@@ -65,3 +65,54 @@ pub(crate) fn in_words<'a>(
         some => count(some, &format!("load on {place}"), &format!("loads on {place}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ident::{MigInstanceId, TenantId};
+    use crate::domain::outline::MigInstance;
+
+    fn subject(subject: Subject) -> SubjectFindings {
+        SubjectFindings {
+            label: subject.to_string(),
+            subject,
+            scopes: Vec::new(),
+            timelines: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_tenant_its_service_and_its_instance_are_one_load_and_an_instance_alone_is_none() {
+        let gpu = GpuId::from_index(0);
+        let instance = |number: u32| MigInstanceId {
+            gpu: gpu.clone(),
+            gpu_instance: number,
+            compute_instance: None,
+            generation: 0,
+        };
+        let chat = TenantId::new("chat");
+        let outline = Outline {
+            mig_instances: vec![MigInstance {
+                instance: instance(1),
+                profile: None,
+                tenants: vec![chat.clone()],
+            }],
+            ..Outline::default()
+        };
+        let all = [
+            subject(Subject::device(&gpu)),
+            subject(Subject::MigInstance { instance: instance(1) }),
+            subject(Subject::MigInstance { instance: instance(2) }),
+            subject(Subject::Tenant { gpu: Some(gpu.clone()), tenant: chat.clone() }),
+            subject(Subject::Tenant { gpu: None, tenant: chat }),
+        ];
+        assert_eq!(in_words(&outline, all.iter(), 1), "1 load on it");
+        let alone = Outline::default();
+        let places = || all.iter().take(3);
+        assert_eq!(
+            in_words(&alone, places(), 1),
+            "nobody knows who was on it: no process was recorded"
+        );
+        assert!(in_words(&alone, places(), 2).starts_with("nobody knows who was on them"));
+    }
+}
