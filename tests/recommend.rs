@@ -169,7 +169,7 @@ fn an_empty_device_is_nobodys_half_a_second_is_no_evidence_and_one_alone_has_no_
         (&"exclusive".into(), &"no-mig".into())
     );
     assert!(!calm["rejected"].to_string().contains("neighbour"), "{calm}");
-    assert!(calm["unseen"].to_string().contains("who works on the device was not recorded"));
+    assert!(calm["unseen"].to_string().contains("nobody knows who was on it"));
     assert_eq!(calm["chosen"]["predicted"][0]["out_of_memory_day_ratio"], 0.0, "{calm}");
 }
 

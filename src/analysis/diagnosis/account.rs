@@ -154,25 +154,25 @@ fn sentence(
     };
     let effect = match (influence.effect_ratio, influence.effect_low, influence.effect_high) {
         (Some(effect), Some(low), Some(high)) => format!(
-            "the victim is {} slower in its bursts (95 %: {} to {})",
+            "The victim is {} slower in its bursts (95 %: {} to {})",
             share(effect),
             share(low),
             share(high)
         ),
-        (Some(effect), ..) => format!("the victim is {} slower in its bursts", share(effect)),
-        _ => "its effect cannot be measured".to_owned(),
+        (Some(effect), ..) => format!("The victim is {} slower in its bursts", share(effect)),
+        _ => "Its effect cannot be measured".to_owned(),
     };
     match influence.verdict {
         InfluenceVerdict::NotShown => format!(
-            "no influence was shown; one of {} or more would have been found in four of five cases; {bursts}",
+            "No influence was shown; one of {} or more would have been found in four of five cases; {bursts}",
             influence.mde_ratio.map_or("unknown size".to_owned(), share)
         ),
         InfluenceVerdict::CannotTell => format!(
-            "cannot tell: {}; {bursts}",
+            "Cannot tell: {}; {bursts}",
             influence.reasons.first().map_or("", |it| it.split_once(": ").map_or(it, |it| it.1))
         ),
         _ if has_rest && on_now.is_some_and(|it| it <= 0.0) => {
-            format!("not at work in this window: {bursts}; at other times {effect}")
+            format!("Not at work in this window: {bursts}. {effect}, at other times")
         }
         _ => match explained.filter(|it| has_rest || it.abs() >= 0.005) {
             Some(explained) => {

@@ -18,16 +18,16 @@ pub(crate) fn plan(suspect: &str, victim: &str, metric: Metric, seed: u64) -> Ex
     let order: Vec<&str> = blocks.iter().map(|it| if *it { "run" } else { "pause" }).collect();
     let total_s = BLOCK_S * BLOCKS as f64;
     let steps = vec![
-        format!("keep recording, with the load on `{victim}` as steady as it can be, for {total_s:.0} s"),
+        format!("Keep recording, with the load on `{victim}` as steady as it can be, for {total_s:.0} s"),
         format!(
-            "every {BLOCK_S:.0} s let `{suspect}` run or pause in this order, drawn by lot: {}",
+            "Every {BLOCK_S:.0} s let `{suspect}` run or pause in this order, drawn by lot: {}",
             order.join(", ")
         ),
-        "pause it by its own means: its rate limit, its queue, or a pause switch of the job; stopping a process by a signal is unsafe under MPS, where its kernels hold the others".to_owned(),
-        "write down when each block began: `diagnose --plan-experiment FILE --starting TIME` makes the list".to_owned(),
+        "Pause it by its own means: its rate limit, its queue, or a pause switch of the job; stopping a process by a signal is unsafe under MPS, where its kernels hold the others".to_owned(),
+        "Write down when each block began: `diagnose --plan-experiment FILE --starting TIME` makes the list".to_owned(),
         format!(
-            "give it back with `diagnose --experiment FILE`: the exact test compares {} in blocks with and without `{suspect}` against all {ways} ways to deal out the labels; p is 1/{ways} at best",
-            metric.spec().label
+            "Give it back with `diagnose --experiment FILE`: the exact test compares {} in blocks with and without `{suspect}` against all {ways} ways to deal out the labels; p is 1/{ways} at best",
+            metric.in_words()
         ),
     ];
     ExperimentPlan {

@@ -19,7 +19,7 @@ use crate::report::extent::Extent;
 use crate::report::influences::quantities::{change, finite, is_gain, quantity};
 use crate::report::influences::{look_alikes, tables};
 use crate::report::sections::{blind_spots, glossary};
-use crate::report::wording::{capitalised, name, sentence, span, stopped};
+use crate::report::wording::{name, sentence, span, stopped};
 
 /// Everything that the report of a diagnosis is made from.
 #[derive(Debug, Clone, Copy)]
@@ -91,9 +91,9 @@ fn is_sampling_window(block: &Block) -> bool {
     matches!(block, Block::Term { term, .. } if term == "Window")
 }
 
-/// A sentence of the analysis as a line of its own; a name at its beginning stands in marks and keeps its case.
+/// A sentence of the analysis as a line of its own; it may begin with a name, which keeps its case.
 fn said(text: &str) -> String {
-    stopped(&capitalised(&sentence(text)))
+    stopped(&sentence(text))
 }
 
 /// Whether the whole recording was looked at, so that there is no other time.

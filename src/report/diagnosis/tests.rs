@@ -104,7 +104,7 @@ fn what_is_not_known_is_never_a_number() {
     bare.picture.victim = vec![None; 10];
     bare.picture.suspects.clear();
     let shown = words(&bare);
-    assert!(shown.contains("p99 was not seen in the window."), "{shown}");
+    assert!(shown.contains("p99 was not seen over the whole recording."), "{shown}");
     assert!(shown.contains("There is nobody to suspect"), "{shown}");
     assert!(shown.contains("No blind spot was noted while recording or analysing."), "{shown}");
     assert!(!shown.contains("What else was checked") && !shown.contains("would prove it"));
