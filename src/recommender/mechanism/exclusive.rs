@@ -73,10 +73,11 @@ impl Mechanism for Exclusive {
         if plan.devices > 1 && situation.now.tenants > 1 {
             found.level = found.level.max(DisruptionLevel::RestartClients);
             let others = plan.devices - 1;
-            found.sentences.push(format!(
-                "{others} of {} tenants move to a device of their own and restart there",
-                plan.devices
-            ));
+            let move_there = match others {
+                1 => "moves to a device of its own and restarts there",
+                _ => "move to devices of their own and restart there",
+            };
+            found.sentences.push(format!("{others} of {} tenants {move_there}", plan.devices));
         }
         found
     }
