@@ -5,6 +5,7 @@ use crate::domain::recording::Trace;
 use crate::domain::series::Series;
 use crate::domain::source::{Reading, Source};
 use crate::domain::time::{SampleInterval, TimeSpan, Timestamp};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Metrics that can stand for activity, the best first.
@@ -47,8 +48,12 @@ impl<'a> Activity<'a> {
             .find(|(_, series)| 2 * series.len() >= most)?;
         let stride_s = series.typical_interval()?.as_seconds();
         let full = full_use(metric)?;
-        let values: Vec<f64> = series.values().iter().map(|it| it / full).collect();
-        let is_whole = series.values().iter().all(|it| it.fract() == 0.0);
+        let mut values = Vec::with_capacity(series.len());
+        let mut is_whole = true;
+        series.each(0..series.len(), |it| {
+            values.push(it / full);
+            is_whole &= it.fract() == 0.0;
+        });
         let quantum = if full > 1.0 && is_whole { 1.0 / full } else { 0.0 };
         let own: Vec<&Source> =
             sources.iter().filter(|it| trace.sources.contains(&it.id)).collect();
@@ -84,6 +89,16 @@ impl<'a> Activity<'a> {
             }
         }
         segments
+    }
+
+    /// The values of these stretches, one after the other; copied only where they are several.
+    pub(crate) fn joined(&self, segments: &[Range<usize>]) -> Cow<'_, [f64]> {
+        match segments {
+            [only] => Cow::Borrowed(&self.values[only.clone()]),
+            several => {
+                several.iter().flat_map(|it| self.values[it.clone()].iter().copied()).collect()
+            }
+        }
     }
 
     /// Stamp of a sample.

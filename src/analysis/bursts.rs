@@ -36,9 +36,9 @@ pub(crate) fn burst_shape(
         return None;
     }
     let onsets = onset_counts(&runs, segments);
-    let onset_slices: Vec<&[f64]> = onsets.iter().map(Vec::as_slice).collect();
+    let onset_counts = onsets.iter().map(|it| it.iter().copied().map(f64::from));
     let window_samples = (activity.window_s / activity.stride_s).max(1.0);
-    let factors = allan_factor(&onset_slices, window_samples);
+    let factors = allan_factor(onset_counts, window_samples);
     let samples = all.len() as f64;
     let has_rhythm = runs.bursts.len() >= FEWEST_FOR_RHYTHM;
     let slope =
@@ -66,7 +66,7 @@ fn bursts(
     activity: &Activity<'_>,
     runs: &BurstRuns,
     limits: &Thresholds,
-    onsets: &[Vec<f64>],
+    onsets: &[Vec<u8>],
     slices: &[&[f64]],
 ) -> Option<Bursts> {
     let samples = slices.iter().map(|it| it.len()).sum::<usize>() as f64;
@@ -79,7 +79,8 @@ fn bursts(
     let has_rhythm = runs.bursts.len() >= FEWEST_FOR_RHYTHM;
     let counts: Vec<f64> = onsets
         .iter()
-        .flat_map(|it| it.chunks_exact(DISPERSION_SAMPLES).map(|it| it.iter().sum()))
+        .flat_map(|it| it.chunks_exact(DISPERSION_SAMPLES))
+        .map(|it| it.iter().copied().map(f64::from).sum())
         .collect();
     let on_samples: usize = burst_spans().map(|it| it.0).sum();
     Some(Bursts {
@@ -168,11 +169,11 @@ fn onset_intervals(bursts: &[Burst], stride_s: f64) -> Vec<f64> {
 }
 
 /// For each segment and sample: 1 where a burst begins, else 0.
-fn onset_counts(runs: &BurstRuns, segments: &[Range<usize>]) -> Vec<Vec<f64>> {
-    let mut counts: Vec<Vec<f64>> = segments.iter().map(|it| vec![0.0; it.len()]).collect();
+fn onset_counts(runs: &BurstRuns, segments: &[Range<usize>]) -> Vec<Vec<u8>> {
+    let mut counts: Vec<Vec<u8>> = segments.iter().map(|it| vec![0; it.len()]).collect();
     for burst in &runs.bursts {
         if let Some(cell) = counts.get_mut(burst.segment).and_then(|it| it.get_mut(burst.first)) {
-            *cell = 1.0;
+            *cell = 1;
         }
     }
     counts

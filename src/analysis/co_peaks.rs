@@ -69,7 +69,8 @@ fn held(ledger: &Ledger) -> MemoryHeld {
 
 fn findings(ledger: &Ledger, part: &Recording) -> MemoryFindings {
     let reporting = reporting(ledger);
-    let sums: Vec<f64> = (0..ledger.bins()).map(|it| ledger.sum(it).unwrap_or(f64::NAN)).collect();
+    let bins = if ledger.members.is_empty() { 0 } else { ledger.bins() };
+    let sums: Vec<f64> = (0..bins).map(|it| ledger.sum(it).unwrap_or(f64::NAN)).collect();
     let seen = stretches(&sums);
     let unattributed =
         unattributed(ledger, &sums).filter(|_| reporting == MemoryReporting::Reported);

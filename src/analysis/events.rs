@@ -95,8 +95,7 @@ fn bursts(activity: &Activity<'_>, found: &SubjectFindings, part: &Recording) ->
         return Vec::new();
     }
     let segments = activity.segments(&[profile.span]);
-    let all: Vec<f64> =
-        segments.iter().flat_map(|it| activity.values[it.clone()].iter().copied()).collect();
+    let all = activity.joined(&segments);
     let Some((_, runs)) = runs(activity, &segments, &all) else { return Vec::new() };
     let stride_us = (activity.stride_s * 1e6).round() as i64;
     let event = |it: &crate::stats::bursts::Burst| {
@@ -148,12 +147,12 @@ fn limits(series: &Series) -> Vec<LimitEvent> {
         events.extend(span.map(|span| LimitEvent { span, reasons }));
     };
     let mut last: Option<Timestamp> = None;
-    for (at, value) in series.times().iter().zip(series.values()) {
+    for (position, at) in series.times().iter().enumerate() {
         if let Some(before) = last.filter(|it| is_hole(at.micros_since(*it), typical_us)) {
             let until = before.plus_micros(typical_us);
             open.take().into_iter().for_each(|it| close(it, until, &mut events));
         }
-        let mask = *value as u64 & all;
+        let mask = series.value(position) as u64 & all;
         if open.is_some_and(|it| it.0 != mask) {
             open.take().into_iter().for_each(|it| close(it, *at, &mut events));
         }
@@ -170,11 +169,10 @@ fn limits(series: &Series) -> Vec<LimitEvent> {
 
 /// Changes to a code; the first sample may show an old one, and a value that stays is no new error.
 fn xids(series: &Series) -> Vec<XidEvent> {
-    let samples = series.times().iter().zip(series.values());
-    let pairs = samples.zip(series.values().iter().skip(1)).zip(series.times().iter().skip(1));
-    pairs
-        .filter(|(((_, before), now), _)| *before != *now && **now > 0.0)
-        .map(|((_, now), at)| XidEvent { at: *at, code: *now as u32 })
+    let code = |position: usize| series.value(position);
+    (1..series.len())
+        .filter(|it| code(it - 1) != code(*it) && code(*it) > 0.0)
+        .map(|it| XidEvent { at: series.times()[it], code: code(it) as u32 })
         .collect()
 }
 

@@ -38,13 +38,13 @@ pub(crate) fn filled(subject: &Subject, trace: &Trace, part: &Recording) -> Opti
     let mut times: Vec<Timestamp> = Vec::with_capacity(listed.len());
     let mut values: Vec<f64> = Vec::with_capacity(listed.len());
     let mut last = life.0.plus_micros(-step);
-    for (at, value) in listed.times().iter().zip(listed.values()) {
+    for (position, at) in listed.times().iter().enumerate() {
         fill_silence(device, last, *at, step, &mut |idle| {
             times.push(idle);
             values.push(0.0);
         });
         times.push(*at);
-        values.push(*value);
+        values.push(listed.value(position));
         last = *at;
     }
     fill_silence(device, last, life.1.plus_micros(step), step, &mut |idle| {

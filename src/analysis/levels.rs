@@ -9,9 +9,11 @@ use crate::domain::shares::FULL;
 use crate::domain::source::Reading;
 use crate::domain::time::TimeSpan;
 use crate::stats::dispersion::duty;
-use crate::stats::moments::Moments;
-use crate::stats::quantile::quantiles;
+use crate::stats::moments::{BlockMoments, Moments};
+use crate::stats::quantile::{quantiles, quantiles_of_counts};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Levels of every metric inside the spans; counters, events, masks and codes have none, and are left out.
 pub(crate) fn levels(trace: &Trace, spans: &[TimeSpan]) -> BTreeMap<Metric, Level> {
@@ -29,20 +31,11 @@ pub(crate) fn levels(trace: &Trace, spans: &[TimeSpan]) -> BTreeMap<Metric, Leve
 
 /// The level of one metric inside the spans; `None` without samples there.
 pub(crate) fn level(metric: Metric, series: &Series, spans: &[TimeSpan]) -> Option<Level> {
-    let gathered: Vec<f64>;
-    let values = match spans {
-        [span] => &series.values()[series.positions(*span)],
-        _ => {
-            gathered = spans
-                .iter()
-                .flat_map(|it| series.values()[series.positions(*it)].iter().copied())
-                .collect();
-            &gathered
-        }
-    };
-    let moments = Moments::of(values);
-    let middle = quantiles(values, &[0.5, 0.95])?;
-    let saturated = full_use(metric).and_then(|full| duty(values, FULL * full));
+    let ranges: Vec<Range<usize>> = spans.iter().map(|it| series.positions(*it)).collect();
+    let seen = Seen::of(series, &ranges);
+    let middle = seen.quantiles(&[0.5, 0.95])?;
+    let moments = seen.moments();
+    let saturated = full_use(metric).and_then(|full| seen.share_at_least(FULL * full));
     Some(Level {
         samples: moments.count(),
         mean: moments.mean()?,
@@ -53,4 +46,62 @@ pub(crate) fn level(metric: Metric, series: &Series, spans: &[TimeSpan]) -> Opti
         max: moments.max()?,
         saturated_ratio: saturated,
     })
+}
+
+/// The values of one metric at some positions.
+enum Seen<'a> {
+    /// Few different ones: each with how often it is there.
+    Counted {
+        series: &'a Series,
+        ranges: &'a [Range<usize>],
+        counts: Vec<(f64, u64)>,
+    },
+    Listed(Cow<'a, [f64]>),
+}
+
+impl<'a> Seen<'a> {
+    fn of(series: &'a Series, ranges: &'a [Range<usize>]) -> Self {
+        let counts: Option<Vec<_>> = ranges.iter().map(|it| series.counts(it.clone())).collect();
+        match (counts, ranges) {
+            (Some(counts), _) => Self::Counted { series, ranges, counts: counts.concat() },
+            (None, [only]) => Self::Listed(series.part(only.clone())),
+            (None, several) => {
+                let mut listed = Vec::new();
+                several.iter().for_each(|it| series.each(it.clone(), |it| listed.push(it)));
+                Self::Listed(listed.into())
+            }
+        }
+    }
+
+    fn quantiles(&self, qs: &[f64]) -> Option<Vec<f64>> {
+        match self {
+            Self::Counted { counts, .. } => quantiles_of_counts(counts, qs),
+            Self::Listed(values) => quantiles(values, qs),
+        }
+    }
+
+    fn moments(&self) -> Moments {
+        match self {
+            Self::Counted { series, ranges, counts } => {
+                if let [(value, count)] = counts.as_slice() {
+                    return Moments::of_equal(*value, *count);
+                }
+                let mut moments = BlockMoments::default();
+                ranges.iter().for_each(|it| series.each(it.clone(), |it| moments.insert(it)));
+                moments.finish()
+            }
+            Self::Listed(values) => Moments::of(values),
+        }
+    }
+
+    fn share_at_least(&self, level: f64) -> Option<f64> {
+        match self {
+            Self::Counted { counts, .. } => {
+                let all: u64 = counts.iter().map(|it| it.1).sum();
+                let above: u64 = counts.iter().filter(|it| it.0 >= level).map(|it| it.1).sum();
+                (all > 0).then(|| above as f64 / all as f64)
+            }
+            Self::Listed(values) => duty(values, level),
+        }
+    }
 }

@@ -281,12 +281,15 @@ fn accounts<'a>(
 }
 
 fn highest(series: &Series) -> Option<f64> {
-    series.values().iter().copied().reduce(f64::max)
+    series.highest()
 }
 
 /// What the driver keeps for itself: as it says, or what is neither used nor free.
 fn reserved(part: &Recording, space: &Subject, total: Option<f64>) -> Option<f64> {
-    let median = |metric| quantile(part.series(space, metric)?.values(), 0.5);
+    let median = |metric| {
+        let series = part.series(space, metric)?;
+        quantile(&series.part(0..series.len()), 0.5)
+    };
     let total = total?;
     let found = median(Metric::FramebufferReserved).or_else(|| {
         let (used, free) = (
@@ -296,7 +299,7 @@ fn reserved(part: &Recording, space: &Subject, total: Option<f64>) -> Option<f64
         if used.times() != free.times() {
             return None;
         }
-        let rest = used.values().iter().zip(free.values()).map(|it| total - it.0 - it.1);
+        let rest = (0..used.len()).map(|it| total - used.value(it) - free.value(it));
         quantile(&rest.collect::<Vec<f64>>(), 0.5)
     })?;
     (0.0..=LARGEST_RESERVE * total).contains(&found).then_some(found)
@@ -345,29 +348,36 @@ impl Grid {
                 *slot = if slot.is_finite() { *slot + value } else { value };
             }
         };
-        let samples: Vec<(i64, i64, f64)> = series
-            .times()
-            .iter()
-            .zip(series.values())
-            .map(|it| (it.0.as_micros(), place(*it.0), *it.1))
-            .collect();
-        let mut first = 0;
-        while first < samples.len() {
-            let bin = samples[first].1;
-            let end = first + samples[first..].iter().take_while(|it| it.1 == bin).count();
-            let greatest = samples[first..end].iter().map(|it| it.2).fold(0.0, f64::max);
+        // Of a bin: its place, the greatest value in it, and the last sample.
+        let mut open: Option<(i64, f64, (i64, f64))> = None;
+        let mut close = |(bin, greatest, (last_us, last)): (i64, f64, (i64, f64)), next| {
             add(bin, greatest);
-            let (last_us, last) = (samples[end - 1].0, samples[end - 1].2);
-            let until = match samples.get(end) {
-                Some(next) if next.0 - last_us <= longest => next.1,
-                Some(next) => {
-                    place(Timestamp::from_micros(last_us + interval_us - 1)).min(next.1 - 1) + 1
-                }
-                None => place(Timestamp::from_micros(last_us + interval_us - 1)) + 1,
+            let held = place(Timestamp::from_micros(last_us + interval_us - 1));
+            let until = match next {
+                Some((at_us, next)) if at_us - last_us <= longest => next,
+                Some((_, next)) => held.min(next - 1) + 1,
+                None => held + 1,
             };
-            let until = until.min(self.bins as i64);
-            (bin + 1..until).for_each(|it| add(it, last));
-            first = end;
-        }
+            (bin + 1..until.min(self.bins as i64)).for_each(|it| add(it, last));
+        };
+        let mut times = series.times().iter();
+        series.each(0..series.len(), |value| {
+            let Some(at) = times.next() else { return };
+            let sample = (at.as_micros(), value);
+            // A stamp in the same bin needs no division.
+            let start_us = |bin: i64| self.from.plus_micros(bin.saturating_mul(self.step_us));
+            match &mut open {
+                Some((bin, greatest, last)) if *at < start_us(bin.saturating_add(1)) => {
+                    *greatest = greatest.max(value);
+                    *last = sample;
+                }
+                _ => {
+                    let bin = place(*at);
+                    let before = open.replace((bin, value.max(0.0), sample));
+                    before.into_iter().for_each(|it| close(it, Some((sample.0, bin))));
+                }
+            }
+        });
+        open.into_iter().for_each(|it| close(it, None));
     }
 }

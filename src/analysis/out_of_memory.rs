@@ -154,11 +154,10 @@ fn xids(ledger: &Ledger, part: &Recording) -> Vec<(Timestamp, u32)> {
     let Some(series) = device.and_then(|it| part.series(&it, Metric::Xid)) else {
         return Vec::new();
     };
-    let rows: Vec<(Timestamp, u32)> =
-        series.times().iter().zip(series.values()).map(|it| (*it.0, *it.1 as u32)).collect();
-    rows.windows(2)
-        .filter(|pair| pair[0].1 != pair[1].1 && pair[1].1 != 0)
-        .map(|pair| pair[1])
+    let code = |position: usize| series.value(position) as u32;
+    (1..series.len())
+        .filter(|it| code(it - 1) != code(*it) && code(*it) != 0)
+        .map(|it| (series.times()[it], code(it)))
         .filter(|it| !XID_OF_AN_END.contains(&it.1))
         .collect()
 }

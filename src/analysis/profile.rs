@@ -29,8 +29,7 @@ const PERIODOGRAM_POINTS: usize = 20_000;
 /// The burst profile inside the spans; `None` with fewer than two samples there.
 pub(crate) fn profile(activity: &Activity<'_>, spans: &[TimeSpan]) -> Option<BurstProfile> {
     let segments = activity.segments(spans);
-    let all: Vec<f64> =
-        segments.iter().flat_map(|it| activity.values[it.clone()].iter().copied()).collect();
+    let all = activity.joined(&segments);
     let (first, last) = (segments.first()?.start, segments.last()?.end - 1);
     let moments = Moments::of(&all);
     let (mean, variance) = (moments.mean()?, moments.variance()?);

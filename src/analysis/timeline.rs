@@ -38,22 +38,26 @@ pub(crate) fn timeline(metric: Metric, series: &Series, span: TimeSpan) -> Timel
     let bin_micros = (length / BINS).max(stride).max(1);
     let mut bins: Vec<TimelineBin> = Vec::new();
     let mut count = 0.0;
+    let mut end = span.from();
     let range = series.positions(span);
-    for (at, value) in series.times()[range.clone()].iter().zip(&series.values()[range]) {
-        let offset = at.micros_since(span.from());
-        let start = span.from().plus_micros(offset / bin_micros * bin_micros);
-        match bins.last_mut().filter(|it| it.at == start) {
+    let mut times = series.times()[range.clone()].iter();
+    series.each(range, |value| {
+        let Some(at) = times.next() else { return };
+        match bins.last_mut().filter(|_| *at < end) {
             Some(bin) => {
                 count += 1.0;
-                bin.low = bin.low.min(*value);
-                bin.high = bin.high.max(*value);
+                bin.low = bin.low.min(value);
+                bin.high = bin.high.max(value);
                 bin.mean += (value - bin.mean) / count;
             }
             None => {
+                let offset = at.micros_since(span.from());
+                let start = span.from().plus_micros(offset / bin_micros * bin_micros);
+                end = start.plus_micros(bin_micros);
                 count = 1.0;
-                bins.push(TimelineBin { at: start, low: *value, mean: *value, high: *value });
+                bins.push(TimelineBin { at: start, low: value, mean: value, high: value });
             }
         }
-    }
+    });
     Timeline { metric, bins, bin_s: bin_micros as f64 / 1e6 }
 }

@@ -22,8 +22,8 @@ use crate::report::{Report, ReportInput};
 use crate::storage::{Selection, StoredRecording};
 use std::collections::BTreeSet;
 
-/// Samples of several GPUs are in memory together only as far as they fit in this.
-const MEMORY_FOR_SAMPLES_BYTES: u64 = 512 << 20;
+/// Several GPUs are in memory together only as far as their samples, and what is computed from them, fit in this.
+const MEMORY_FOR_SAMPLES_BYTES: u64 = 320 << 20;
 
 /// Everything that a command may show.
 #[derive(Debug)]

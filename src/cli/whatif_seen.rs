@@ -8,6 +8,7 @@ use crate::colocation::share::Slice;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
 use crate::domain::recording::Recording;
+use crate::domain::series::Series;
 use crate::domain::time::TimeSpan;
 use crate::recommender::candidates::{Candidate, has_company, name_processes, own_instance};
 use crate::storage::{Selection, StoredRecording};
@@ -88,14 +89,15 @@ pub(crate) fn seen_in(
         _ if outline.subjects.iter().any(is_own) => load(true)?,
         Some((gpu, part)) if *gpu == it.gpu => Rc::clone(part),
         _ => {
+            // Never two GPUs in memory: the one before goes first.
+            loaded.0 = None;
             let part = load(false)?;
             loaded.0 = Some((it.gpu.clone(), Rc::clone(&part)));
             part
         }
     };
-    let capacity_bytes = part
-        .series(&Subject::device(&it.gpu), Metric::FramebufferTotal)
-        .and_then(|it| it.values().iter().copied().reduce(f64::max));
+    let capacity_bytes =
+        part.series(&Subject::device(&it.gpu), Metric::FramebufferTotal).and_then(Series::highest);
     let (instance, slice) = own_instance(&part, it);
     let is_alone = it.is_whole_gpu || !has_company(&part, it);
     let held = held(&part, it);

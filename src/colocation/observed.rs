@@ -199,7 +199,11 @@ impl Demand {
             power_w: part
                 .series(&Subject::device(sitting.gpu), Metric::Power)
                 .filter(|it| !it.is_empty())
-                .map(|it| it.values().iter().sum::<f64>() / it.len() as f64 / 1e3),
+                .map(|it| {
+                    let mut sum = 0.0;
+                    it.each(0..it.len(), |it| sum += it);
+                    sum / it.len() as f64 / 1e3
+                }),
         });
     }
 }

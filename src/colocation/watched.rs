@@ -8,8 +8,7 @@ use crate::domain::recording::{Recording, Trace};
 use crate::domain::series::Series;
 use crate::domain::source::{Reading, Source};
 use crate::domain::time::{SampleInterval, Timestamp};
-use crate::stats::moments::Moments;
-use crate::stats::quantile::quantile;
+use crate::stats::moments::{BlockMoments, Moments};
 
 /// Metrics that can stand for activity; a busy fraction of time comes first.
 const ACTIVITY: [Metric; 3] =
@@ -55,10 +54,11 @@ impl Bins {
         let longest = SampleInterval::from_micros((stride_s * HOLE_STEPS * 1e6) as u64)?;
         let mut fractions = Vec::new();
         for segment in series.segments(longest) {
-            let values = series.values()[segment].iter().skip(every - 1).step_by(every);
-            fractions.extend(values.map(|it| (it / full).clamp(0.0, 1.0)));
+            let places = segment.skip(every - 1).step_by(every);
+            fractions.extend(places.map(|it| (series.value(it) / full).clamp(0.0, 1.0)));
         }
-        let is_whole = full > 1.0 && series.values().iter().all(|it| it.fract() == 0.0);
+        let mut is_whole = full > 1.0;
+        series.each(0..series.len(), |it| is_whole &= it.fract() == 0.0);
         let from = series.times().first()?.plus_micros(-((step_s * 1e6) as i64));
         let quantum = if is_whole { 1.0 / full } else { 0.0 };
         (fractions.len() > 1).then_some(Self { from, step_s, window_s, quantum, fractions })
@@ -125,7 +125,7 @@ impl<'a> Watched<'a> {
 
     /// The most memory that it held, bytes: of its samples, or more where an exporter counted more between scrapes.
     pub(crate) fn most_memory_bytes(&self) -> Option<f64> {
-        let most = quantile(self.series(Metric::FramebufferUsed)?.values(), 1.0)?;
+        let most = self.series(Metric::FramebufferUsed)?.highest()?;
         Some(match self.memory_bounds {
             Some((lower, upper)) if most < lower => upper,
             _ => most,
@@ -138,7 +138,7 @@ impl<'a> Watched<'a> {
 
     /// Mean of a metric.
     pub(crate) fn mean(&self, metric: Metric) -> Option<f64> {
-        Moments::of(self.series(metric)?.values()).mean()
+        moments(self.series(metric)?).mean()
     }
 
     /// Power over idle while active, W: (mean − idle)/busy share, idle as given or as the line through busy fraction and power has it.
@@ -148,20 +148,26 @@ impl<'a> Watched<'a> {
         if busy <= 0.0 {
             return None;
         }
-        let mean_w = Moments::of(power.values()).mean()? / 1e3;
+        let power = moments(power);
+        let mean_w = power.mean()? / 1e3;
         let idle_w = idle_w.or_else(|| {
             let spread = Moments::of(&self.busy.fractions).variance()?.sqrt();
-            let least = Moments::of(power.values()).min()? / 1e3;
+            let least = power.min()? / 1e3;
             (spread > telling).then_some(least)
         })?;
         Some(((mean_w - idle_w) / busy).max(0.0))
     }
 }
 
+fn moments(series: &Series) -> Moments {
+    let mut moments = BlockMoments::default();
+    series.each(0..series.len(), |it| moments.insert(it));
+    moments.finish()
+}
+
 fn counted_bytes(part: &Recording, subject: &Subject, gpu: &GpuId) -> Option<(f64, f64)> {
     let (lower, upper) = counted_memory(part, subject)?;
-    let total =
-        |subject: &Subject| quantile(part.series(subject, Metric::FramebufferTotal)?.values(), 1.0);
+    let total = |subject: &Subject| part.series(subject, Metric::FramebufferTotal)?.highest();
     let total = total(subject).or_else(|| total(&Subject::device(gpu)))?;
     Some((lower * total, upper * total))
 }
@@ -243,7 +249,8 @@ fn summed<'a>(
     let count = usize::try_from(span.until().micros_since(from) / step_us).ok()?;
     let mut fractions = vec![0.0_f64; count];
     for series in processes.iter().filter_map(series) {
-        for (time, value) in series.times().iter().zip(series.values()) {
+        for (position, time) in series.times().iter().enumerate() {
+            let value = series.value(position);
             let bin = usize::try_from((time.micros_since(from) - 1) / step_us).unwrap_or(0);
             if let Some(it) = fractions.get_mut(bin) {
                 *it = (*it + value / 100.0).min(1.0);

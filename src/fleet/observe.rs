@@ -110,9 +110,15 @@ fn finding(
     let count = activity.map_or(0, |it| it.0.len()) as f64;
     let share = |is_it: &dyn Fn(f64) -> bool| {
         let (series, full) = activity.filter(|_| count > 0.0)?;
-        Some(series.values().iter().filter(|it| is_it(**it / full)).count() as f64 / count)
+        let mut those = 0_u64;
+        series.each(0..series.len(), |it| those += u64::from(is_it(it / full)));
+        Some(those as f64 / count)
     };
-    let sum = |it: (&Series, f64)| it.0.values().iter().sum::<f64>() / it.1;
+    let sum = |(series, full): (&Series, f64)| {
+        let mut sum = 0.0;
+        series.each(0..series.len(), |it| sum += it);
+        sum / full
+    };
     DeviceFinding {
         host: known.and_then(|it| it.host.clone()),
         gpu: gpu.as_str().to_owned(),
@@ -195,7 +201,8 @@ fn busiest_hour(part: &Recording, it: &Candidate) -> Option<f64> {
     let (mut hours, mut total) = (BTreeMap::<i64, (f64, f64)>::new(), (0.0, 0.0));
     for series in all {
         let stride = series.typical_interval()?.as_seconds();
-        for (at, value) in series.times().iter().zip(series.values()) {
+        for (position, at) in series.times().iter().enumerate() {
+            let value = series.value(position);
             let hour = at.as_micros().div_euclid(HOUR_S as i64 * 1_000_000);
             let sums = hours.entry(hour).or_default();
             (sums.0, sums.1) = (sums.0 + value * stride, sums.1 + stride);
@@ -241,7 +248,7 @@ fn cut(series: &Series, kept: &[TimeSpan]) -> Option<Series> {
     for span in kept {
         let at = series.positions(*span);
         times.extend_from_slice(&series.times()[at.clone()]);
-        values.extend_from_slice(&series.values()[at]);
+        series.each(at, |it| values.push(it));
     }
     Series::new(Arc::new(times), values).filter(|it| !it.is_empty())
 }

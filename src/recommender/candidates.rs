@@ -164,6 +164,6 @@ fn shows_work(trace: &Trace) -> bool {
 }
 
 fn worked(trace: &Trace) -> bool {
-    let series = WORK.iter().filter_map(|it| trace.get(*it));
-    series.flat_map(|it| it.values()).any(|it| *it > 0.0)
+    let mut series = WORK.iter().filter_map(|it| trace.get(*it));
+    series.any(|it| it.highest().is_some_and(|it| it > 0.0))
 }

@@ -100,23 +100,67 @@ impl Costs {
         Self { sums, squares }
     }
 
-    /// Σ(x−x̄)² over `from..until`.
-    fn between(&self, from: usize, until: usize) -> f64 {
-        let sum = self.sums[until] - self.sums[from];
-        let square = self.squares[until] - self.squares[from];
-        (square - sum * sum / (until - from) as f64).max(0.0)
-    }
-
     fn count(&self) -> usize {
         self.sums.len() - 1
     }
 }
 
-/// A possible start of the last regime.
-struct Candidate {
-    start: usize,
+/// Possible starts of the last regime, each list in the same order: lists of numbers are gone through faster than a list of lists.
+#[derive(Default)]
+struct Candidates {
+    starts: Vec<usize>,
+    /// Cost of the best cut up to the start.
+    best: Vec<f64>,
+    /// Running sums at the start.
+    sums: Vec<f64>,
+    squares: Vec<f64>,
     /// From this end on it cannot be optimal; it still is before, as a better start is too young.
-    hopeless_from: usize,
+    hopeless_from: Vec<usize>,
+}
+
+impl Candidates {
+    fn push(&mut self, start: usize, best: f64, costs: &Costs) {
+        self.starts.push(start);
+        self.best.push(best);
+        self.sums.push(costs.sums[start]);
+        self.squares.push(costs.squares[start]);
+        self.hopeless_from.push(usize::MAX);
+    }
+
+    /// Drops those that cannot be optimal any more, in place.
+    fn drop_hopeless(&mut self, end: usize) {
+        if self.hopeless_from.iter().all(|it| end < *it) {
+            return;
+        }
+        let mut kept = 0;
+        for place in 0..self.starts.len() {
+            if end < self.hopeless_from[place] {
+                self.starts[kept] = self.starts[place];
+                self.best[kept] = self.best[place];
+                self.sums[kept] = self.sums[place];
+                self.squares[kept] = self.squares[place];
+                self.hopeless_from[kept] = self.hopeless_from[place];
+                kept += 1;
+            }
+        }
+        self.starts.truncate(kept);
+        self.best.truncate(kept);
+        self.sums.truncate(kept);
+        self.squares.truncate(kept);
+        self.hopeless_from.truncate(kept);
+    }
+
+    /// Cost up to an end of each, without the penalty of its change: Σ(x−x̄)² from the start on comes on top.
+    fn costs_up_to(&self, end: usize, costs: &Costs, into: &mut Vec<f64>) {
+        let (sum_at, square_at) = (costs.sums[end], costs.squares[end]);
+        into.clear();
+        let starts = self.starts.iter().zip(&self.best);
+        let running = self.sums.iter().zip(&self.squares);
+        into.extend(starts.zip(running).map(|((start, best), (sum, square))| {
+            let (sum, square) = (sum_at - sum, square_at - square);
+            best + (square - sum * sum / (end - start) as f64).max(0.0)
+        }));
+    }
 }
 
 /// For every end, the start of the last regime of the best cut up to there.
@@ -124,23 +168,26 @@ fn last_changes(costs: &Costs, penalty: f64, min_segment: usize) -> Vec<usize> {
     let mut best = vec![f64::INFINITY; costs.count() + 1];
     best[0] = -penalty;
     let mut last = vec![0; costs.count() + 1];
-    let mut candidates = vec![Candidate { start: 0, hopeless_from: usize::MAX }];
+    let mut candidates = Candidates::default();
+    candidates.push(0, best[0], costs);
+    let mut without: Vec<f64> = Vec::new();
     for end in min_segment..=costs.count() {
         let start = end - min_segment;
         if start >= min_segment {
-            candidates.push(Candidate { start, hopeless_from: usize::MAX });
+            candidates.push(start, best[start], costs);
         }
-        candidates.retain(|candidate| end < candidate.hopeless_from);
-        for candidate in &candidates {
-            let total = best[candidate.start] + costs.between(candidate.start, end) + penalty;
+        candidates.drop_hopeless(end);
+        candidates.costs_up_to(end, costs, &mut without);
+        for (cost, start) in without.iter().zip(&candidates.starts) {
+            let total = cost + penalty;
             if total < best[end] {
-                (best[end], last[end]) = (total, candidate.start);
+                (best[end], last[end]) = (total, *start);
             }
         }
-        for candidate in &mut candidates {
-            let without = best[candidate.start] + costs.between(candidate.start, end);
-            if without >= best[end] && candidate.hopeless_from == usize::MAX {
-                candidate.hopeless_from = end + min_segment;
+        let best_here = best[end];
+        for (cost, hopeless_from) in without.iter().zip(&mut candidates.hopeless_from) {
+            if *cost >= best_here && *hopeless_from == usize::MAX {
+                *hopeless_from = end + min_segment;
             }
         }
     }
@@ -164,6 +211,15 @@ mod tests {
     use crate::stats::expected::{case, close, indices, numbers, value};
     use crate::stats::specimen::{Noise, Windows, in_percent};
     use proptest::prelude::*;
+
+    impl Costs {
+        /// Σ(x−x̄)² over `from..until`.
+        fn between(&self, from: usize, until: usize) -> f64 {
+            let sum = self.sums[until] - self.sums[from];
+            let square = self.squares[until] - self.squares[from];
+            (square - sum * sum / (until - from) as f64).max(0.0)
+        }
+    }
 
     /// The best cut without pruning.
     fn by_trying_all(values: &[f64], penalty: f64, min_segment: usize) -> f64 {

@@ -38,7 +38,8 @@ pub(crate) fn centred(values: &[f64]) -> Option<Vec<f64>> {
     Some(values.iter().map(|value| value - mean).collect())
 }
 
-fn spread_mean(values: &[f64]) -> Option<f64> {
+/// The mean; `None` if the series is constant.
+pub(crate) fn spread_mean(values: &[f64]) -> Option<f64> {
     let moments = Moments::of(values);
     (moments.min()? < moments.max()?).then(|| moments.mean()).flatten()
 }

@@ -72,9 +72,8 @@ pub struct ScalePoint {
 ///
 /// Source: definition.
 pub fn demand_cv(segments: &[&[f64]]) -> Vec<ScalePoint> {
-    over_scales(segments, |blocks, count| {
-        let mut moments = Moments::default();
-        blocks.iter().flatten().for_each(|&sum| moments.insert(sum));
+    let values = segments.iter().map(|it| it.iter().copied());
+    over_scales::<Moments>(values, |moments, count| {
         let mean = moments.mean().filter(|mean| *mean > 0.0)?;
         (count >= FEWEST_BLOCKS).then(|| moments.variance().map(|it| it.sqrt() / mean)).flatten()
     })
@@ -97,7 +96,7 @@ pub fn index_of_dispersion(counts: &[f64]) -> Option<f64> {
 /// AF(T) = E\[(N_{j+1} − N_j)²\] / (2 E\[N\]), N_j events in block j of length T; differences only
 /// between neighbouring blocks of one segment. 1 at all scales for Poisson events.
 ///
-/// - Shape: `segments[i][t]` = number of events (burst onsets) at sample t.
+/// - Shape: item t of item i of `segments` = number of events (burst onsets) at sample t of segment i.
 /// - `window_samples`: averaging window over sample interval. Scales shorter than a window are left
 ///   out, because two onsets cannot be told apart there and the factor would look regular.
 /// - The curve ends before the first scale with fewer than seven differences; it is empty without
@@ -105,18 +104,15 @@ pub fn index_of_dispersion(counts: &[f64]) -> Option<f64> {
 ///
 /// Sources: D. W. Allan, Proc. IEEE 54 (1966), 221–230; S. Thurner et al., Fractals 5 (1997),
 /// 565–595.
-pub fn allan_factor(segments: &[&[f64]], window_samples: f64) -> Vec<ScalePoint> {
-    let mut points = over_scales(segments, |blocks, count| {
-        let (mut squares, mut differences) = (0.0, 0);
-        for pair in blocks.iter().flat_map(|segment| segment.windows(2)) {
-            squares += (pair[1] - pair[0]).powi(2);
-            differences += 1;
-        }
-        let events: f64 = blocks.iter().flatten().sum();
-        if differences + 1 < FEWEST_BLOCKS || events <= 0.0 {
+pub fn allan_factor(
+    segments: impl Iterator<Item = impl Iterator<Item = f64>>,
+    window_samples: f64,
+) -> Vec<ScalePoint> {
+    let mut points = over_scales::<Neighbours>(segments, |seen, count| {
+        if seen.differences + 1 < FEWEST_BLOCKS || seen.events <= 0.0 {
             return None;
         }
-        Some(squares / differences as f64 / (2.0 * events / count as f64))
+        Some(seen.squares / seen.differences as f64 / (2.0 * seen.events / count as f64))
     });
     points.retain(|point| point.samples as f64 >= window_samples);
     points
@@ -149,30 +145,87 @@ pub fn allan_slope(points: &[ScalePoint], min_samples: f64, max_samples: f64) ->
     Some(pearson(&x, &y)? * (of_y / of_x).sqrt())
 }
 
-/// Measures block sums at scales 1, 2, 4, … until the measure gives up.
-fn over_scales(
-    segments: &[&[f64]],
-    measure: impl Fn(&[Vec<f64>], usize) -> Option<f64>,
-) -> Vec<ScalePoint> {
-    let mut sums: Vec<Vec<f64>> = segments.iter().map(|segment| segment.to_vec()).collect();
-    let mut points = Vec::new();
-    let mut samples = 1;
-    loop {
-        let blocks = sums.iter().map(Vec::len).sum();
-        let Some(value) = measure(&sums, blocks) else { return points };
-        points.push(ScalePoint { samples, value, blocks });
-        sums.iter_mut().for_each(halve);
-        samples *= 2;
+/// What is kept of the block sums at one scale, which come in time order.
+trait OfBlocks: Default {
+    /// Takes one more sum.
+    fn take(&mut self, sum: f64);
+    /// The next sum belongs to another segment.
+    fn part(&mut self) {}
+}
+
+impl OfBlocks for Moments {
+    fn take(&mut self, sum: f64) {
+        self.insert(sum);
     }
 }
 
-/// Replaces neighbouring pairs by their sums; an odd last block is dropped.
-fn halve(sums: &mut Vec<f64>) {
-    let pairs = sums.len() / 2;
-    for index in 0..pairs {
-        sums[index] = sums[2 * index] + sums[2 * index + 1];
+/// Events of blocks, and how much neighbouring blocks differ.
+#[derive(Default)]
+struct Neighbours {
+    before: Option<f64>,
+    squares: f64,
+    differences: usize,
+    events: f64,
+}
+
+impl OfBlocks for Neighbours {
+    fn take(&mut self, sum: f64) {
+        if let Some(before) = self.before.replace(sum) {
+            self.squares += (sum - before).powi(2);
+            self.differences += 1;
+        }
+        self.events += sum;
     }
-    sums.truncate(pairs);
+
+    fn part(&mut self) {
+        self.before = None;
+    }
+}
+
+/// One scale: what was kept of it, and the sum that waits for its neighbour.
+#[derive(Default)]
+struct ScaleState<S> {
+    kept: S,
+    blocks: usize,
+    half: Option<f64>,
+}
+
+/// Measures block sums at scales 1, 2, 4, … until the measure gives up.
+///
+/// One pass: two neighbouring sums become one of the next scale as soon as both are there, and an
+/// odd last one of a segment is dropped. Memory: one state for each scale.
+fn over_scales<S: OfBlocks>(
+    segments: impl Iterator<Item = impl Iterator<Item = f64>>,
+    measure: impl Fn(&S, usize) -> Option<f64>,
+) -> Vec<ScalePoint> {
+    let mut scales: Vec<ScaleState<S>> = Vec::new();
+    for segment in segments {
+        for value in segment {
+            let (mut sum, mut scale) = (value, 0);
+            loop {
+                if scale == scales.len() {
+                    scales.push(ScaleState::default());
+                }
+                let it = &mut scales[scale];
+                it.kept.take(sum);
+                it.blocks += 1;
+                let Some(first) = it.half.take() else {
+                    it.half = Some(sum);
+                    break;
+                };
+                (sum, scale) = (first + sum, scale + 1);
+            }
+        }
+        for it in &mut scales {
+            it.half = None;
+            it.kept.part();
+        }
+    }
+    let measured = scales.iter().enumerate().map_while(|(scale, it)| {
+        let value = measure(&it.kept, it.blocks)?;
+        Some(ScalePoint { samples: 1 << scale, value, blocks: it.blocks })
+    });
+    measured.collect()
 }
 
 #[cfg(test)]
@@ -181,6 +234,10 @@ mod tests {
     use crate::stats::expected::{case, close, indices, numbers, rows, value};
     use crate::stats::specimen::Noise;
     use proptest::prelude::*;
+
+    fn each<'a>(segments: &'a [&'a [f64]]) -> impl Iterator<Item = impl Iterator<Item = f64>> {
+        segments.iter().map(|it| it.iter().copied())
+    }
 
     fn assert_same_curve(found: &[ScalePoint], case: &serde_json::Value) {
         let samples: Vec<usize> = found.iter().map(|point| point.samples).collect();
@@ -206,7 +263,7 @@ mod tests {
         for case in case("allan_factor") {
             let segments = rows(case, "segments");
             let slices: Vec<&[f64]> = segments.iter().map(Vec::as_slice).collect();
-            let points = allan_factor(&slices, value(case, "window_samples"));
+            let points = allan_factor(each(&slices), value(case, "window_samples"));
             assert_same_curve(&points, case);
             close(allan_slope(&points, 4.0, 64.0), value(case, "slope"), 1e-9);
         }
@@ -259,7 +316,7 @@ mod tests {
         let mut noise = Noise::new(7);
         let counts: Vec<f64> =
             (0..1 << 17).map(|_| f64::from(u8::from(noise.uniform() < 0.05))).collect();
-        let points = allan_factor(&[&counts], 1.0);
+        let points = allan_factor(each(&[&counts]), 1.0);
         assert!((points[5].value - 1.0).abs() < 0.1);
         assert!(allan_slope(&points, 4.0, 4000.0).unwrap().abs() < 0.05);
     }
@@ -267,10 +324,10 @@ mod tests {
     #[test]
     fn scales_shorter_than_a_window_and_ranges_with_two_points_say_nothing() {
         let counts: Vec<f64> = (0..256).map(|t| f64::from(u8::from(t % 7 == 0))).collect();
-        let points = allan_factor(&[&counts], 3.0);
+        let points = allan_factor(each(&[&counts]), 3.0);
         assert_eq!(points[0].samples, 4);
         assert_eq!(allan_slope(&points, 4.0, 8.0), None);
-        assert_eq!(allan_factor(&[&[0.0; 64]], 1.0), []);
+        assert_eq!(allan_factor(each(&[&[0.0; 64]]), 1.0), []);
         assert_eq!(demand_cv(&[&[0.0; 64]]), []);
         assert_eq!(demand_cv(&[&[1.0; 7]]), []);
     }

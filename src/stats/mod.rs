@@ -22,6 +22,7 @@ pub mod dose;
 pub mod drift;
 mod fourier;
 pub mod granger;
+mod lagged;
 pub mod least_squares;
 mod lomb_scargle;
 pub mod moments;

@@ -33,6 +33,14 @@ impl Moments {
         moments
     }
 
+    /// The state after so many values that are all the same.
+    pub fn of_equal(value: f64, count: u64) -> Self {
+        match count {
+            0 => Self::default(),
+            _ => Self { count, mean: value, scatter: 0.0, min: value, max: value },
+        }
+    }
+
     fn of_block(block: &[f64]) -> Self {
         // Counted from the first value, so that a constant has exactly itself as its mean.
         let first = block[0];
@@ -113,6 +121,32 @@ impl Moments {
     }
 }
 
+/// [`Moments::of`] of values that come one by one: the same state to the last bit.
+#[derive(Debug, Clone, Default)]
+pub struct BlockMoments {
+    block: Vec<f64>,
+    moments: Moments,
+}
+
+impl BlockMoments {
+    /// Takes one more value.
+    pub fn insert(&mut self, value: f64) {
+        self.block.push(value);
+        if self.block.len() == BLOCK {
+            self.moments.merge(&Moments::of_block(&self.block));
+            self.block.clear();
+        }
+    }
+
+    /// The state after all values.
+    pub fn finish(mut self) -> Moments {
+        if !self.block.is_empty() {
+            self.moments.merge(&Moments::of_block(&self.block));
+        }
+        self.moments
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +178,18 @@ mod tests {
     #[test]
     fn a_constant_has_a_variance_of_exactly_zero() {
         assert_eq!(Moments::of(&[0.3; 1000]).variance(), Some(0.0));
+    }
+
+    #[test]
+    fn values_that_come_one_by_one_give_the_same_state_to_the_last_bit() {
+        for count in [0, 1, 1023, 1024, 1025, 5000] {
+            let values: Vec<f64> = (0..count).map(|it| f64::from(it % 97) / 7.0).collect();
+            let mut moments = BlockMoments::default();
+            values.iter().for_each(|it| moments.insert(*it));
+            assert_eq!(moments.finish(), Moments::of(&values));
+            let equal = vec![0.3; values.len()];
+            assert_eq!(Moments::of_equal(0.3, equal.len() as u64), Moments::of(&equal));
+        }
     }
 
     proptest! {

@@ -5,12 +5,16 @@
 
 use crate::stats::correlate::bartlett;
 use crate::stats::correlate::centred;
+use crate::stats::correlate::spread_mean;
 use crate::stats::fourier::lagged_products;
+use crate::stats::lagged::lagged_products_in_blocks;
 use crate::stats::moments::Moments;
 
 pub use crate::stats::lomb_scargle::lomb_scargle;
 pub use crate::stats::lomb_scargle::period_by_lomb_scargle;
 
+/// Samples of which the products are taken by one transform; it takes 50 bytes for each.
+const LONGEST_AT_ONCE: usize = 1 << 20;
 /// Fewest periods that a record must hold before a rhythm is believed.
 pub(crate) const FEWEST_PERIODS: usize = 4;
 /// Least autocorrelation one period later.
@@ -39,7 +43,11 @@ pub fn autocorrelation(values: &[f64], max_lag: usize) -> Option<Vec<f64>> {
     if values.len() <= max_lag {
         return None;
     }
-    let mut acf = lagged_products(&centred(values)?, max_lag);
+    let mut acf = if values.len() > LONGEST_AT_ONCE {
+        lagged_products_in_blocks(values, spread_mean(values)?, max_lag)
+    } else {
+        lagged_products(&centred(values)?, max_lag)
+    };
     let scale = acf[0];
     if scale <= 0.0 {
         return None;

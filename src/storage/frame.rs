@@ -2,6 +2,7 @@
 
 use crate::domain::ident::Subject;
 use crate::domain::metric::{Metric, Precision};
+use crate::storage::gathered::Gathered;
 use crate::storage::rows::Rows;
 use polars::prelude::{
     ArrowSchema, Column, DataFrame, DataType, Float32Chunked, Int32Chunked, Int64Chunked,
@@ -224,49 +225,49 @@ pub(crate) fn wanted_columns(schema: &ArrowSchema, metrics: Option<&[Metric]>) -
     schema.iter_names().map(|it| it.to_string()).filter(|it| is_wanted(it)).collect()
 }
 
-/// Appends a frame's rows that lie in `keep` (positions) to `rows`.
+/// Appends a frame's rows that lie in `keep` (positions) to what was gathered of a subject.
 pub(crate) fn append(
     frame: &DataFrame,
-    rows: &mut Rows,
-    keep: impl Fn(&[i64]) -> std::ops::Range<usize>,
+    gathered: &mut Gathered,
+    keep: impl Fn(&[i64]) -> Range<usize>,
 ) -> PolarsResult<()> {
     let times = frame.column(TIME)?.to_physical_repr();
-    let times: Vec<i64> = times.as_materialized_series().i64()?.into_no_null_iter().collect();
-    let range = keep(&times);
-    let before = rows.times.len();
-    rows.pad();
-    rows.times.extend_from_slice(&times[range.clone()]);
+    let times = times.as_materialized_series().i64()?.rechunk();
+    let times = times.cont_slice()?;
+    let range = keep(times);
+    gathered.stamps(&times[range.clone()]);
+    let inside = |column: &Column| column.slice(range.start as i64, range.len());
     if let Ok(sources) = frame.column(SOURCE) {
-        let sources = sources.slice(range.start as i64, range.len());
+        let sources = inside(sources);
         let cells = sources.as_materialized_series().i32()?;
-        rows.sources.extend(cells.iter().map(|it| it.unwrap_or(-1)));
+        gathered.sources(cells.iter().map(|it| it.unwrap_or(-1)));
     }
     for column in frame.columns() {
         let Some(metric) = Metric::from_key(column.name()) else { continue };
-        if column.null_count() == column.len() {
-            continue;
+        if column.null_count() < column.len() {
+            fill(gathered, metric, &inside(column))?;
         }
-        let values = rows.column(metric);
-        values.resize(before, f64::NAN);
-        extend(values, &column.slice(range.start as i64, range.len()))?;
     }
-    rows.pad();
     Ok(())
 }
 
-fn extend(values: &mut Vec<f64>, column: &Column) -> PolarsResult<()> {
+fn fill(gathered: &mut Gathered, metric: Metric, column: &Column) -> PolarsResult<()> {
     let series = column.as_materialized_series();
     match series.dtype() {
         DataType::Float32 => {
-            let cells = series.f32()?;
-            match cells.null_count() {
-                0 => values.extend(cells.into_no_null_iter().map(f64::from)),
-                _ => values.extend(cells.iter().map(|it| it.map_or(f64::NAN, f64::from))),
+            let cells = series.f32()?.rechunk();
+            match cells.cont_slice().ok().filter(|it| !it.iter().any(|it| it.is_nan())) {
+                Some(all) => gathered.fill_all(metric, all.iter().map(|it| f64::from(*it))),
+                None => gathered.fill_some(metric, cells.iter().map(|it| it.map(f64::from))),
             }
         }
         _ => {
             let whole = series.cast(&DataType::Int64)?;
-            values.extend(whole.i64()?.iter().map(|it| it.map_or(f64::NAN, |it| it as f64)));
+            let cells = whole.i64()?.rechunk();
+            match cells.cont_slice() {
+                Ok(all) => gathered.fill_all(metric, all.iter().map(|it| *it as f64)),
+                Err(_) => gathered.fill_some(metric, cells.iter().map(|it| it.map(|it| it as f64))),
+            }
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 pub mod error;
 pub mod findings;
 mod frame;
+mod gathered;
 mod journal;
 mod live;
 mod lock;

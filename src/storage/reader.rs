@@ -2,13 +2,14 @@
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::{GpuId, Subject};
-use crate::domain::metric::Metric;
+use crate::domain::metric::{Metric, Precision};
 use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::storage::error::StorageError;
 use crate::storage::findings::key_of;
 use crate::storage::frame;
+use crate::storage::gathered::Gathered;
 use crate::storage::journal;
 use crate::storage::rows::Rows;
 use crate::storage::segment;
@@ -18,6 +19,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+/// What an analysis holds besides for each row, in bytes: a few series in double precision.
+const COMPUTING_BYTES: u64 = 40;
 /// How often a recording is opened anew when its recorder changes it meanwhile.
 const RETRIES: u32 = 5;
 
@@ -186,23 +189,29 @@ impl StoredRecording {
         present.iter().filter_map(number).max().map_or(0, |it| it + 1)
     }
 
-    /// Bytes that the samples of a selection take in memory at most; journals do not count.
+    /// Bytes that the samples of a selection take in memory, about, with what is computed from them; journals do not count.
+    ///
+    /// A stamp takes eight bytes. A reading takes one where a metric has few different values, else
+    /// four or eight: the middle is taken of what it takes at least and at most.
     pub fn bytes_in_memory(&self, selection: &Selection) -> u64 {
-        let columns = self.metrics().len() as u64;
+        let of_metric = |it: &Metric| match it.spec().precision {
+            Precision::Single => 2,
+            Precision::Whole => 4,
+        };
+        let of_row = 8 + self.metrics().iter().map(of_metric).sum::<u64>() + COMPUTING_BYTES;
         let rows = self.segments.iter().flat_map(|it| &it.index).filter(|it| selection.meets(it));
-        // A stamp and a value for each metric take eight bytes each.
-        rows.map(|it| it.rows as u64).sum::<u64>() * 8 * (1 + columns)
+        rows.map(|it| it.rows as u64).sum::<u64>() * of_row
     }
 
     /// Empty rows for each subject of a selection, with room for what its segments hold.
-    fn room(&self, selection: &Selection) -> BTreeMap<Subject, Rows> {
+    fn room(&self, selection: &Selection) -> BTreeMap<Subject, Gathered> {
         let mut rows: BTreeMap<&Subject, usize> = BTreeMap::new();
         for it in self.segments.iter().flat_map(|it| &it.index).filter(|it| selection.meets(it)) {
             *rows.entry(&it.subject).or_default() += it.rows;
         }
         // A window of a segment may take few of its rows: there rows grow as they come.
         let expected = |it: usize| if selection.span.is_some() { 0 } else { it };
-        rows.into_iter().map(|it| (it.0.clone(), Rows::expecting(expected(it.1)))).collect()
+        rows.into_iter().map(|it| (it.0.clone(), Gathered::expecting(expected(it.1)))).collect()
     }
 
     /// Reads the samples of a selection; row groups outside it are not touched.
@@ -218,7 +227,7 @@ impl StoredRecording {
         for (subject, held) in self.journals.iter().flatten() {
             if selection.takes(subject) {
                 if !subjects.contains_key(subject) {
-                    subjects.insert(subject.clone(), Rows::default());
+                    subjects.insert(subject.clone(), Gathered::default());
                 }
                 if let Some(rows) = subjects.get_mut(subject) {
                     rows.append(held, selection.span, selection.metrics.as_deref());
@@ -226,8 +235,8 @@ impl StoredRecording {
             }
         }
         let mut recording = Recording { outline: self.outline.clone(), traces: BTreeMap::new() };
-        for (subject, rows) in subjects {
-            recording.traces.insert(subject, rows.into_trace());
+        for (subject, gathered) in subjects {
+            recording.traces.insert(subject, gathered.into_trace());
         }
         Ok(recording)
     }
@@ -239,7 +248,7 @@ impl Segment {
         &self,
         run: &[&IndexEntry],
         selection: &Selection,
-        subjects: &mut BTreeMap<Subject, Rows>,
+        subjects: &mut BTreeMap<Subject, Gathered>,
     ) -> Result<(), StorageError> {
         let first_row = run.first().map_or(0, |it| it.first_row);
         let height = run.iter().map(|it| it.rows).sum();

@@ -1,13 +1,8 @@
 //! Rows of one subject in memory, column by column; a missing reading is a NaN, in here only.
 
 use crate::domain::metric::Metric;
-use crate::domain::recording::Trace;
-use crate::domain::series::Series;
-use crate::domain::source::SourceId;
 use crate::domain::time::{TimeSpan, Timestamp};
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// Rows of one subject; columns may be shorter than the stamps and then end in missing readings.
 #[derive(Debug, Default)]
@@ -15,27 +10,9 @@ pub(crate) struct Rows {
     pub(crate) times: Vec<i64>,
     pub(crate) sources: Vec<i32>,
     pub(crate) columns: BTreeMap<Metric, Vec<f64>>,
-    /// Rows that are still to come, as far as that is known: room for them is taken at once.
-    pub(crate) expected: usize,
 }
 
 impl Rows {
-    /// No rows yet, with room for so many: a vector that grows holds up to three times what it needs.
-    pub(crate) fn expecting(rows: usize) -> Self {
-        Self {
-            times: Vec::with_capacity(rows),
-            sources: Vec::with_capacity(rows),
-            columns: BTreeMap::new(),
-            expected: rows,
-        }
-    }
-
-    /// The column of a metric, with room for all rows to come when it is new.
-    pub(crate) fn column(&mut self, metric: Metric) -> &mut Vec<f64> {
-        let rows = self.expected;
-        self.columns.entry(metric).or_insert_with(|| Vec::with_capacity(rows))
-    }
-
     /// Adds readings; those that carry the last row's stamp and source join that row.
     pub(crate) fn add(&mut self, at: Timestamp, source: u16, readings: &[(Metric, f64)]) {
         let key = (at.as_micros(), i32::from(source));
@@ -53,30 +30,6 @@ impl Rows {
             } else {
                 column[row] = *value;
             }
-        }
-    }
-
-    /// Adds the rows of another that lie in the span, with these metrics only.
-    pub(crate) fn append(
-        &mut self,
-        other: &Rows,
-        span: Option<TimeSpan>,
-        metrics: Option<&[Metric]>,
-    ) {
-        for (row, time) in other.times.iter().enumerate() {
-            let at = Timestamp::from_micros(*time);
-            if span.is_some_and(|it| !it.contains(at)) {
-                continue;
-            }
-            let is_wanted = |it: &Metric| metrics.is_none_or(|all| all.contains(it));
-            let readings: Vec<(Metric, f64)> = other
-                .columns
-                .iter()
-                .filter(|it| is_wanted(it.0))
-                .filter_map(|(metric, column)| Some((*metric, *column.get(row)?)))
-                .collect();
-            let source = other.sources.get(row).copied().unwrap_or_default();
-            self.add(at, u16::try_from(source).unwrap_or_default(), &readings);
         }
     }
 
@@ -116,45 +69,4 @@ impl Rows {
     pub(crate) fn readings(&self) -> u64 {
         self.columns.values().map(|it| it.iter().filter(|it| !it.is_nan()).count() as u64).sum()
     }
-
-    /// The rows as series; of readings with one stamp the last one stays. Sorts first.
-    pub(crate) fn into_trace(mut self) -> Trace {
-        self.sort();
-        let unique = self.times.windows(2).all(|pair| pair[0] < pair[1]);
-        let sources: BTreeSet<SourceId> =
-            self.sources.iter().filter_map(|it| u16::try_from(*it).ok()).map(SourceId).collect();
-        self.sources = Vec::new();
-        // The stamps stay where they are: a stamp is its microseconds.
-        let times: Vec<Timestamp> = self.times.into_iter().map(Timestamp::from_micros).collect();
-        let shared = Arc::new(times);
-        let mut trace = Trace { sources, ..Trace::default() };
-        for (metric, column) in self.columns {
-            let is_full = unique && !column.iter().any(|it| it.is_nan());
-            let series = if is_full {
-                Series::new(Arc::clone(&shared), column)
-            } else {
-                let (times, values) = present(&shared, &column);
-                Series::new(Arc::new(times), values)
-            };
-            if let Some(series) = series.filter(|it| !it.is_empty()) {
-                trace.series.insert(metric, series);
-            }
-        }
-        trace
-    }
-}
-
-/// The readings that are there; of those with one stamp the last.
-fn present(times: &[Timestamp], column: &[f64]) -> (Vec<Timestamp>, Vec<f64>) {
-    let mut kept_times: Vec<Timestamp> = Vec::new();
-    let mut kept_values: Vec<f64> = Vec::new();
-    for (at, value) in times.iter().zip(column).filter(|it| !it.1.is_nan()) {
-        if kept_times.last() == Some(at) {
-            kept_times.pop();
-            kept_values.pop();
-        }
-        kept_times.push(*at);
-        kept_values.push(*value);
-    }
-    (kept_times, kept_values)
 }

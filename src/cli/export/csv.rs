@@ -49,11 +49,11 @@ fn stop(error: csv::Error) -> Stop {
 
 fn lines(trace: &Trace, metrics: &[Metric]) -> impl Iterator<Item = (Timestamp, Vec<String>)> {
     let mut rows: BTreeMap<Timestamp, Vec<String>> = BTreeMap::new();
-    for (position, metric) in metrics.iter().enumerate() {
+    for (column, metric) in metrics.iter().enumerate() {
         let Some(series) = trace.get(*metric) else { continue };
-        for (at, value) in series.times().iter().zip(series.values()) {
+        for (position, at) in series.times().iter().enumerate() {
             let row = rows.entry(*at).or_insert_with(|| vec![String::new(); metrics.len()]);
-            row[position] = number(*metric, *value);
+            row[column] = number(*metric, series.value(position));
         }
     }
     rows.into_iter()

@@ -223,8 +223,8 @@ impl<W: Write> OpenMetricsWriter<W> {
             some => format!("{{{some}}}"),
         };
         let head = format!("{}{ending}{labels}", family.name);
-        for (at, value) in series.times().iter().zip(series.values()) {
-            let value = in_base_unit(metric, *value, family.factor);
+        for (position, at) in series.times().iter().enumerate() {
+            let value = in_base_unit(metric, series.value(position), family.factor);
             writeln!(self.out, "{head} {value} {}", stamp(*at))?;
         }
         Ok(())

@@ -21,7 +21,7 @@ pub(crate) fn is_drawn(metric: Metric) -> bool {
 /// than `most` are left, they are cut into stretches of equal number, and each keeps its least and
 /// its greatest value where they stand: peaks and dips stay, and nothing is averaged.
 pub(crate) fn kept(series: &Series, most: Option<usize>) -> Vec<usize> {
-    let values = series.values();
+    let values = series.part(0..series.len());
     let repeats = |it: usize| {
         it > 0
             && it + 1 < values.len()

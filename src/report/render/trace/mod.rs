@@ -235,7 +235,7 @@ impl<'a, W: Write> TraceWriter<'a, W> {
         let (name, unit) = (json::text(name), json::text(metric.spec().unit.symbol()));
         for position in kept {
             let at = self.clock.at(series.times()[position]);
-            let value = shown(metric, series.values()[position]);
+            let value = shown(metric, series.value(position));
             self.events.counter(pid, (&name, &unit), at, &value)?;
         }
         Ok(())
