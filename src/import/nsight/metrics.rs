@@ -22,7 +22,7 @@ const COLUMNS: [&str; 4] = ["timestamp", "typeId", "metricId", "value"];
 /// Reads and writes of device memory: both make up one metric.
 const DRAM_PARTS: u8 = 2;
 /// Sum of two percentages that were rounded to whole ones, at most.
-const ROUNDED: f64 = 1.01;
+const ROUNDED: f64 = 1.015;
 /// A clock of this many or more is in hertz, which is what the table holds; less would be in megahertz, as the name says.
 const HERTZ_FROM: f64 = 1e5;
 /// A hole is a step of more than this many of the shortest ones.

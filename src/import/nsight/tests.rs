@@ -27,7 +27,7 @@ const NAMES: &str = "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourc
     CREATE TABLE GPU_METRICS (rawTimestamp INTEGER, timestamp INTEGER, typeId INTEGER, metricId INTEGER, value);";
 const KERNELS: &str = "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, globalPid INTEGER, shortName INTEGER);
     CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
-    INSERT INTO PROCESSES VALUES (281543712968704 + 4101 * 16777216, 4101, '/usr/bin/python3 serve.py --key=x');";
+    INSERT INTO PROCESSES VALUES (72620543991349248 + 4101 * 16777216, 4101, '/usr/bin/python3 serve.py --key=x');";
 
 /// The bytes of the database that these statements make.
 fn database(parts: &[&str]) -> Vec<u8> {
@@ -49,7 +49,7 @@ fn samples(number: i64, rows: &[(i64, i64, &str)]) -> String {
 /// Kernels of process 4101 or another one: device, process, start and end in microseconds.
 fn kernels(rows: &[(i64, i64, i64, i64)]) -> String {
     let row = |it: &(i64, i64, i64, i64)| {
-        let process = 281_543_712_968_704 + it.1 * 16_777_216;
+        let process = 72_620_543_991_349_248 + it.1 * 16_777_216;
         let (start, end) = (it.2 * 1000, it.3 * 1000);
         format!(
             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({start}, {end}, {}, 7, {process}, 1);",
@@ -246,7 +246,7 @@ fn cells_of_a_wrong_type_are_rejected_with_table_and_row() {
 #[test]
 fn kernels_from_another_age_are_rejected_and_do_not_make_a_million_windows() {
     let rows = kernels(&[(0, 4101, 0, 10_000), (0, 4101, 20_000, 10_000)])
-        + "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 9223372036854775807, 0, 7, 281612516065280, 1);";
+        + "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 9223372036854775807, 0, 7, 72620612794712064, 1);";
     let it = import(&[START, GPUS, KERNELS, &rows]);
     assert_eq!(it.values(&process(A, 4101), Metric::GpuUtilization), [100.0]);
     assert_eq!(it.summary().rejections.count(), 2);
