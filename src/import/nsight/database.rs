@@ -217,8 +217,7 @@ impl Database {
         let mut tables = BTreeMap::new();
         for name in names {
             let statement = self.connection.prepare(&format!("SELECT * FROM [{name}]"));
-            let columns =
-                statement.map(|it| it.column_names().into_iter().map(str::to_owned).collect());
+            let columns = statement.map(|it| it.column_names().map(str::to_owned).collect());
             tables.insert(name, columns.unwrap_or_default());
         }
         Ok(tables)

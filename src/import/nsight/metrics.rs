@@ -10,6 +10,7 @@ use crate::import::nsight::gpus::Gpus;
 use crate::import::run::ImportRun;
 use crate::import::run::seen::{MetricSet, Seen, Silence};
 use crate::import::run::unknown_names::UnknownNames;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The table of samples.
@@ -182,13 +183,13 @@ impl Samples {
         meaning: Meaning,
         value: Option<f64>,
     ) -> Result<(), ImportError> {
-        if !self.tracks.contains_key(&kind) {
-            let gpu = gpus.sampled(run, kind)?;
-            let asked = MetricSet::default();
-            self.tracks
-                .insert(kind, Track { gpu, asked, sample: None, step: None, has_total: false });
-        }
-        let Some(track) = self.tracks.get_mut(&kind) else { return Ok(()) };
+        let track = match self.tracks.entry(kind) {
+            Entry::Occupied(it) => it.into_mut(),
+            Entry::Vacant(it) => {
+                let (gpu, asked) = (gpus.sampled(run, kind)?, MetricSet::default());
+                it.insert(Track { gpu, asked, sample: None, step: None, has_total: false })
+            }
+        };
         if track.sample.as_ref().is_some_and(|it| it.start != at) {
             track.flush(run, &mut self.seen, gpus, epoch, Some(at))?;
         }
