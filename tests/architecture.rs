@@ -63,10 +63,12 @@ const DOORS: &[(&str, &[&str])] = &[
     ("png", &["report::plot"]),
     ("polars", &["storage"]),
     ("prometheus_parse", &["import::prometheus_text", "sampler::services::exposition"]),
+    ("quick_xml", &["import::smi::xml"]),
     ("rand", &["stats"]),
     ("rand_chacha", &["stats"]),
     ("rayon", &["analysis", "colocation", "recommender", "fleet", "cli"]),
     ("realfft", &["stats"]),
+    ("rusqlite", &["import::nsight::database"]),
     ("rustix", &["sampler", "cli::output"]),
     (
         "serde",

@@ -59,7 +59,7 @@ fn samples(importer: &dyn Importer) -> Vec<PathBuf> {
         entries.into_iter().flatten().flatten().map(|it| it.path()).collect();
     samples.retain(|it| {
         let name = it.to_string_lossy();
-        !name.ends_with(".json") && !name.ends_with(".md")
+        [".json", ".md", ".py"].iter().all(|it| !name.ends_with(it))
     });
     samples.sort();
     samples

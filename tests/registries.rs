@@ -190,6 +190,7 @@ fn dialect_of(dialect: Dialect) -> &'static str {
         Dialect::Nvitop => "nvitop",
         Dialect::Gpustat => "gpustat",
         Dialect::Wandb => "W&B",
+        Dialect::Nsight => "Nsight Systems",
         Dialect::Cotenant => "`cotenant serve`",
     }
 }

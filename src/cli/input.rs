@@ -246,7 +246,7 @@ fn by_content(head: &[u8], name: &str) -> Result<Chosen, CliError> {
 }
 
 fn unknown(head: &[u8], name: &str) -> CliError {
-    match crate::import::refusal::explain(head) {
+    match crate::import::refusal::explain_file(head, name) {
         Some((what, remedy)) => CliError::usage(format!("{name}: is {what}"), remedy),
         None => CliError::usage(
             format!("{name}: is in no format that is known here"),

@@ -172,6 +172,8 @@ pub enum Dialect {
     Gpustat,
     /// Names of W&B's system metrics, without `system.gpu.N.`.
     Wandb,
+    /// Names of GPU metrics of Nsight Systems, with their unit in brackets.
+    Nsight,
     /// Metric names of `cotenant serve`.
     Cotenant,
 }

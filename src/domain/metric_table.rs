@@ -1,8 +1,8 @@
 //! The table of metrics: one row each. `docs/METRICS.md` is printed from it.
 
 use crate::domain::metric::Dialect::{
-    AllSmi, AllSmiRecord, Cotenant, Dcgm, Dcgmi, Dmon, Gpustat, Hami, NvidiaGpuExporter, Nvitop,
-    Pmon, Smi, SmiLog, Vllm, Wandb,
+    AllSmi, AllSmiRecord, Cotenant, Dcgm, Dcgmi, Dmon, Gpustat, Hami, Nsight, NvidiaGpuExporter,
+    Nvitop, Pmon, Smi, SmiLog, Vllm, Wandb,
 };
 use crate::domain::metric::{Metric, MetricSpec, Precision, Scope, Unit};
 use crate::domain::source::Reading;
@@ -38,19 +38,19 @@ pub const METRICS: &[MetricSpec] = &[
         names: &[(Smi, "utilization.ofa", 1.0), (Dmon, "ofa", 1.0), (Pmon, "ofa", 1.0), (NvidiaGpuExporter, "utilization_ofa_ratio", 100.0), (SmiLog, "Utilization/OFA", 1.0), (Cotenant, "cotenant_ofa_utilization_ratio", 100.0)],
         meaning: "Share of the sample window in which the optical flow engine was busy." },
     MetricSpec { metric: Metric::GraphicsEngineActive, key: "graphics_engine_active_ratio", label: "Graphics engine active", unit: Unit::Ratio, scope: Scope::DeviceOrInstance, reading: AVERAGE, range: (0.0, 1.0), precision: Precision::Single, dcgm_id: Some(1001),
-        names: &[(Dcgmi, "GRACT", 1.0), (Dcgm, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", 1.0), (Dcgm, "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", 1.0), (Cotenant, "cotenant_graphics_engine_active_ratio", 1.0)],
+        names: &[(Dcgmi, "GRACT", 1.0), (Dcgm, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", 1.0), (Dcgm, "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", 1.0), (Nsight, "GR Active [Throughput %]", 0.01), (Cotenant, "cotenant_graphics_engine_active_ratio", 1.0)],
         meaning: "Share of time in which any part of the graphics or compute engine was active." },
     MetricSpec { metric: Metric::SmActive, key: "sm_active_ratio", label: "SM active", unit: Unit::Ratio, scope: Scope::DeviceOrInstance, reading: AVERAGE, range: (0.0, 1.0), precision: Precision::Single, dcgm_id: Some(1002),
-        names: &[(Dcgmi, "SMACT", 1.0), (Dcgm, "DCGM_FI_PROF_SM_ACTIVE", 1.0), (Dcgm, "DCGM_FI_PROF_SM_UTIL_RATIO", 1.0), (Wandb, "smActive", 1.0), (Cotenant, "cotenant_sm_active_ratio", 1.0)],
+        names: &[(Dcgmi, "SMACT", 1.0), (Dcgm, "DCGM_FI_PROF_SM_ACTIVE", 1.0), (Dcgm, "DCGM_FI_PROF_SM_UTIL_RATIO", 1.0), (Wandb, "smActive", 1.0), (Nsight, "SMs Active [Throughput %]", 0.01), (Nsight, "SM Active [Throughput %]", 0.01), (Cotenant, "cotenant_sm_active_ratio", 1.0)],
         meaning: "Share of SM time with at least one warp resident, averaged over all SMs." },
     MetricSpec { metric: Metric::SmOccupancy, key: "sm_occupancy_ratio", label: "SM occupancy", unit: Unit::Ratio, scope: Scope::DeviceOrInstance, reading: AVERAGE, range: (0.0, 1.0), precision: Precision::Single, dcgm_id: Some(1003),
-        names: &[(Dcgmi, "SMOCC", 1.0), (Dcgm, "DCGM_FI_PROF_SM_OCCUPANCY", 1.0), (Dcgm, "DCGM_FI_PROF_SM_OCCUPANCY_RATIO", 1.0), (AllSmiRecord, "gpm_metrics.sm_occupancy", 1.0), (Wandb, "smOccupancy", 1.0), (Cotenant, "cotenant_sm_occupancy_ratio", 1.0)],
+        names: &[(Dcgmi, "SMOCC", 1.0), (Dcgm, "DCGM_FI_PROF_SM_OCCUPANCY", 1.0), (Dcgm, "DCGM_FI_PROF_SM_OCCUPANCY_RATIO", 1.0), (AllSmiRecord, "gpm_metrics.sm_occupancy", 1.0), (Wandb, "smOccupancy", 1.0), (Nsight, "Compute Warps in Flight [Throughput %]", 0.01), (Cotenant, "cotenant_sm_occupancy_ratio", 1.0)],
         meaning: "Resident warps over the most that fit, averaged over all SMs." },
     MetricSpec { metric: Metric::TensorActive, key: "tensor_active_ratio", label: "Tensor cores active", unit: Unit::Ratio, scope: Scope::DeviceOrInstance, reading: AVERAGE, range: (0.0, 1.0), precision: Precision::Single, dcgm_id: Some(1004),
-        names: &[(Dcgmi, "TENSO", 1.0), (Dcgm, "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 1.0), (Dcgm, "DCGM_FI_PROF_TENSOR_UTIL_RATIO", 1.0), (Wandb, "pipeTensorActive", 1.0), (Cotenant, "cotenant_tensor_active_ratio", 1.0)],
+        names: &[(Dcgmi, "TENSO", 1.0), (Dcgm, "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 1.0), (Dcgm, "DCGM_FI_PROF_TENSOR_UTIL_RATIO", 1.0), (Wandb, "pipeTensorActive", 1.0), (Nsight, "Tensor Active [Throughput %]", 0.01), (Cotenant, "cotenant_tensor_active_ratio", 1.0)],
         meaning: "Share of cycles in which the tensor pipe was active." },
     MetricSpec { metric: Metric::DramActive, key: "dram_active_ratio", label: "DRAM active", unit: Unit::Ratio, scope: Scope::DeviceOrInstance, reading: AVERAGE, range: (0.0, 1.0), precision: Precision::Single, dcgm_id: Some(1005),
-        names: &[(Dcgmi, "DRAMA", 1.0), (Dcgm, "DCGM_FI_PROF_DRAM_ACTIVE", 1.0), (Dcgm, "DCGM_FI_PROF_DRAM_UTIL_RATIO", 1.0), (AllSmiRecord, "gpm_metrics.memory_bandwidth_utilization", 1.0), (Wandb, "dramActive", 1.0), (Cotenant, "cotenant_dram_active_ratio", 1.0)],
+        names: &[(Dcgmi, "DRAMA", 1.0), (Dcgm, "DCGM_FI_PROF_DRAM_ACTIVE", 1.0), (Dcgm, "DCGM_FI_PROF_DRAM_UTIL_RATIO", 1.0), (AllSmiRecord, "gpm_metrics.memory_bandwidth_utilization", 1.0), (Wandb, "dramActive", 1.0), (Nsight, "DRAM Read Bandwidth [Throughput %]", 0.01), (Nsight, "DRAM Write Bandwidth [Throughput %]", 0.01), (Cotenant, "cotenant_dram_active_ratio", 1.0)],
         meaning: "Share of cycles in which device memory sent or received data." },
     MetricSpec { metric: Metric::Fp64Active, key: "fp64_active_ratio", label: "FP64 active", unit: Unit::Ratio, scope: Scope::DeviceOrInstance, reading: AVERAGE, range: (0.0, 1.0), precision: Precision::Single, dcgm_id: Some(1006),
         names: &[(Dcgmi, "FP64A", 1.0), (Dcgm, "DCGM_FI_PROF_PIPE_FP64_ACTIVE", 1.0), (Wandb, "pipeFp64Active", 1.0), (Cotenant, "cotenant_fp64_active_ratio", 1.0)],
@@ -92,7 +92,7 @@ pub const METRICS: &[MetricSpec] = &[
         names: &[(Dcgmi, "TOTEC", 1.0), (Dcgm, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 1.0), (Cotenant, "cotenant_energy_joules_total", 1000.0)],
         meaning: "Energy since the driver was loaded." },
     MetricSpec { metric: Metric::SmClock, key: "sm_clock_mhz", label: "SM clock", unit: Unit::Megahertz, scope: Scope::Device, reading: Reading::Instant, range: (0.0, 10_000.0), precision: Precision::Single, dcgm_id: Some(100),
-        names: &[(Smi, "clocks.current.sm", 1.0), (Smi, "clocks.sm", 1.0), (Dmon, "pclk", 1.0), (Dcgmi, "SMCLK", 1.0), (Dcgm, "DCGM_FI_DEV_SM_CLOCK", 1.0), (NvidiaGpuExporter, "clocks_current_sm_clock_hz", 1e-6), (AllSmi, "all_smi_gpu_frequency_mhz", 1.0), (SmiLog, "Clocks/SM", 1.0), (AllSmiRecord, "frequency", 1.0), (Wandb, "smClock", 1.0), (Cotenant, "cotenant_sm_clock_hertz", 1e-6)],
+        names: &[(Smi, "clocks.current.sm", 1.0), (Smi, "clocks.sm", 1.0), (Dmon, "pclk", 1.0), (Dcgmi, "SMCLK", 1.0), (Dcgm, "DCGM_FI_DEV_SM_CLOCK", 1.0), (NvidiaGpuExporter, "clocks_current_sm_clock_hz", 1e-6), (AllSmi, "all_smi_gpu_frequency_mhz", 1.0), (SmiLog, "Clocks/SM", 1.0), (AllSmiRecord, "frequency", 1.0), (Wandb, "smClock", 1.0), (Nsight, "GPC Clock Frequency [MHz]", 1e-6), (Cotenant, "cotenant_sm_clock_hertz", 1e-6)],
         meaning: "Clock of the SMs." },
     MetricSpec { metric: Metric::MemoryClock, key: "memory_clock_mhz", label: "Memory clock", unit: Unit::Megahertz, scope: Scope::Device, reading: Reading::Instant, range: (0.0, 30_000.0), precision: Precision::Single, dcgm_id: Some(101),
         names: &[(Smi, "clocks.current.memory", 1.0), (Smi, "clocks.mem", 1.0), (Dmon, "mclk", 1.0), (Dcgmi, "MMCLK", 1.0), (Dcgm, "DCGM_FI_DEV_MEM_CLOCK", 1.0), (NvidiaGpuExporter, "clocks_current_memory_clock_hz", 1e-6), (SmiLog, "Clocks/Memory", 1.0), (Wandb, "memoryClock", 1.0), (Cotenant, "cotenant_memory_clock_hertz", 1e-6)],

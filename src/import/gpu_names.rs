@@ -66,6 +66,17 @@ pub fn named(text: &str) -> Option<GpuId> {
     driver_uuid(text).or_else(word).map(GpuId::new)
 }
 
+/// A PCI address as nvidia-smi prints bus ids: `PCI:0000:3b:00` becomes `00000000:3B:00.0`; `None` for anything else.
+pub fn bus_id(text: &str) -> Option<String> {
+    let text = text.strip_prefix("PCI:").unwrap_or(text).trim_end_matches([':', '.', ',']);
+    let parts: Vec<&str> = text.split(':').collect();
+    let [domain, bus, device] = parts.as_slice() else { return None };
+    let (device, function) = device.split_once('.').unwrap_or((device, "0"));
+    let hex = |it: &str| u32::from_str_radix(it, 16).ok();
+    let (domain, bus, device) = (hex(domain)?, hex(bus)?, hex(device)?);
+    Some(format!("{domain:08X}:{bus:02X}:{device:02X}.{function}"))
+}
+
 /// The GPU that the user named by an index, a UUID or as they like.
 pub fn given(text: &str) -> GpuId {
     match text.trim().parse() {

@@ -9,7 +9,7 @@ use crate::domain::metric::Metric;
 use crate::domain::outline::Device;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
-use crate::import::gpu_names::driver_uuid;
+use crate::import::gpu_names::{bus_id, driver_uuid};
 use crate::import::run::ImportRun;
 use crate::import::run::devices::Devices;
 use crate::import::run::origin::Origin;
@@ -95,17 +95,6 @@ impl<'a> Xid<'a> {
         let name = value("name").filter(|it| !it.starts_with('<'));
         Some(Self { bus_id, gpu_instance, code, pid, name })
     }
-}
-
-/// A PCI address as nvidia-smi prints bus ids: `PCI:0000:3b:00` becomes `00000000:3B:00.0`.
-fn bus_id(text: &str) -> Option<String> {
-    let text = text.strip_prefix("PCI:").unwrap_or(text).trim_end_matches([':', '.', ',']);
-    let parts: Vec<&str> = text.split(':').collect();
-    let [domain, bus, device] = parts.as_slice() else { return None };
-    let (device, function) = device.split_once('.').unwrap_or((device, "0"));
-    let hex = |it: &str| u32::from_str_radix(it, 16).ok();
-    let (domain, bus, device) = (hex(domain)?, hex(bus)?, hex(device)?);
-    Some(format!("{domain:08X}:{bus:02X}:{device:02X}.{function}"))
 }
 
 /// When a line was, as it says it.

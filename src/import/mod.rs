@@ -1,6 +1,6 @@
 //! Foreign text becomes a recording: one module per format, streaming, recognised by content.
 //!
-//! Formats: `smi`, `dcgmi_dmon`, `all_smi`, `gpustat`, `nvitop`, `wandb`, `kernel_log`, `mps_log`,
+//! Formats: `smi`, `dcgmi_dmon`, `all_smi`, `gpustat`, `nvitop`, `wandb`, `wandb_chart`, `nsight`, `kernel_log`, `mps_log`,
 //! `prometheus_text`, `prometheus_json`, `cotenant_csv`, and `mapping` for any table. What they share: `text` (lines, cells, stamps), `json`, `run` (one
 //! import under way, and what it could not read) and `gpu_names`. Before and around them: `identify` and `refusal` say
 //! what a file is, `join` makes one recording of several files.
@@ -19,6 +19,7 @@ pub(crate) mod json;
 pub mod kernel_log;
 pub mod mapping;
 pub mod mps_log;
+pub mod nsight;
 pub mod nvitop;
 pub mod prometheus_json;
 pub mod prometheus_text;
@@ -29,6 +30,7 @@ pub mod smi;
 pub(crate) mod testing;
 pub mod text;
 pub mod wandb;
+pub mod wandb_chart;
 
 use crate::domain::sink::Sink;
 use crate::domain::time::{SampleInterval, Timestamp};
@@ -90,12 +92,15 @@ pub const IMPORTERS: &[&dyn Importer] = &[
     &smi::dmon::Dmon,
     &smi::pmon::Pmon,
     &smi::log::SmiLog,
+    &smi::xml::SmiXml,
     &smi::table::SmiTable,
     &dcgmi_dmon::DcgmiDmon,
     &all_smi::AllSmi,
     &gpustat::Gpustat,
     &nvitop::Nvitop,
     &wandb::Wandb,
+    &wandb_chart::WandbChart,
+    &nsight::Nsight,
     &kernel_log::KernelLog,
     &mps_log::MpsLog,
     &prometheus_json::PrometheusJson,
@@ -107,6 +112,8 @@ pub const IMPORTERS: &[&dyn Importer] = &[
 pub const DESCRIBES_GPUS: &[&str] = &[
     "smi-query",
     "smi-log",
+    "smi-xml",
+    "nsight-sqlite",
     "gpustat",
     "all-smi",
     "prometheus-text",

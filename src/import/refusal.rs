@@ -28,13 +28,6 @@ const MAGIC: &[(&[u8], Explanation)] = &[
     (b"\xfd7zXZ", ("data packed with xz", UNPACK)),
     (b"\x89HDF", ("an HDF5 file", UNPACK)),
     (
-        b"SQLite format 3",
-        (
-            "an SQLite database (an Nsight report, perhaps)",
-            "export the samples as csv, or record with nvidia-smi",
-        ),
-    ),
-    (
         b"\xff\xfe",
         (
             "text in UTF-16, as PowerShell's `>` writes it",
@@ -44,6 +37,14 @@ const MAGIC: &[(&[u8], Explanation)] = &[
     (b"\xfe\xff", ("text in UTF-16", "convert it to UTF-8")),
 ];
 
+/// What reports of Nsight Systems end in: their content has no mark of its own.
+const NSIGHT_REPORTS: [&str; 3] = [".nsys-rep", ".qdrep", ".qdstrm"];
+/// What they are.
+const NSIGHT_REPORT: Explanation = (
+    "a report of Nsight Systems",
+    "export it, and import the result: nsys export --type sqlite REPORT.nsys-rep",
+);
+
 /// Texts, by a part of one of their first lines.
 const TEXTS: &[(&str, Explanation)] = &[
     ("NVIDIA-SMI has failed", ("an error message of nvidia-smi", FIX_THE_DRIVER)),
@@ -52,6 +53,14 @@ const TEXTS: &[(&str, Explanation)] = &[
     ("+-----------------------", ("a table of nvidia-smi", RECORD_SAMPLES)),
     ("GPU util rate", ("a print-out of NVML's process utilisation", RECORD_SAMPLES)),
 ];
+
+/// Explains a file of this name that no importer recognises, from its first bytes.
+///
+/// `None` when it is nothing known; then only its name can be reported.
+pub fn explain_file(head: &[u8], name: &str) -> Option<Explanation> {
+    let is_report = NSIGHT_REPORTS.iter().any(|it| name.to_ascii_lowercase().ends_with(it));
+    if is_report && !head.is_empty() { Some(NSIGHT_REPORT) } else { explain(head) }
+}
 
 /// Explains a file that no importer recognises, from its first bytes.
 ///
@@ -87,8 +96,8 @@ fn markup(first: &str) -> Option<Explanation> {
     if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
         return Some(("an HTML page", "save the data behind the page, not the page"));
     }
-    if lower.starts_with("<?xml") || lower.starts_with("<nvidia_smi_log") {
-        return Some(("XML, perhaps of `nvidia-smi -q -x`", RECORD_SAMPLES));
+    if lower.starts_with("<?xml") {
+        return Some(("XML, and not that of `nvidia-smi -q -x`", RECORD_SAMPLES));
     }
     if first.starts_with('{') || first.starts_with('[') {
         let remedy = "a summary holds no samples; import the log that was recorded beside it";
@@ -119,6 +128,20 @@ mod tests {
         assert_eq!(what("some,other,csv\n1,2,3\n"), "nothing known");
         assert!(what(",start_timestamp,end_timestamp,latency\n").contains("table of runs"));
         assert_eq!(what(""), "an empty file");
+        assert!(what("<?xml version=\"1.0\"?>\n<svg/>").contains("not that of"));
+    }
+
+    #[test]
+    fn a_report_of_nsight_systems_is_told_by_its_name_and_how_to_export_it() {
+        for name in ["a.nsys-rep", "A.QDREP", "a.qdstrm"] {
+            let (what, remedy) = explain_file(b"\x01\0\x02binary", name).unwrap();
+            assert!(
+                what.contains("Nsight") && remedy.contains("nsys export --type sqlite"),
+                "{name}"
+            );
+        }
+        assert_eq!(explain_file(b"a\0b", "a.bin").unwrap().0, "binary data");
+        assert_eq!(explain_file(b"", "a.nsys-rep").unwrap().0, "an empty file");
     }
 
     #[test]

@@ -68,18 +68,19 @@ fn begins_json(head: &[u8]) -> bool {
 
 /// The name of a system metric of a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Name {
+pub(super) struct Name {
     index: u32,
     /// Node, where several write into one run.
     node: Option<String>,
-    key: String,
+    /// Name without what stands before it.
+    pub(super) key: String,
     /// Whether it is the GPU's reading again, because the run uses it.
     is_of_run: bool,
 }
 
 impl Name {
     /// `system.gpu.0.powerWatts`, also with `/`, with `process` in it, and with `/l:NODE` behind; `None` for any other name.
-    fn parse(name: &str) -> Option<Self> {
+    pub(super) fn parse(name: &str) -> Option<Self> {
         let rest = name.strip_prefix("system.").or_else(|| name.strip_prefix("system/"))?;
         let (rest, node) = match rest.split_once("/l:") {
             Some((rest, node)) => (rest, Some(node.to_owned())),
@@ -108,13 +109,14 @@ struct Known {
 
 /// A file that is being read.
 #[derive(Default)]
-struct WandbFile {
+pub(super) struct WandbFile {
+    /// Where the rows come from; is told with the first of them.
+    pub(super) origin: Origin,
     names: GpuNames,
     devices: Devices,
     seen: Seen,
     known: BTreeMap<GpuId, Known>,
     rows: u64,
-    is_relative: bool,
 }
 
 impl WandbFile {
@@ -178,14 +180,21 @@ impl WandbFile {
 
     /// One row: names and texts of its cells.
     fn row(&mut self, run: &mut ImportRun<'_>, cells: &[(&str, &str)]) -> Result<(), ImportError> {
-        let Some(at) = self.stamp(run, cells)? else { return Ok(()) };
+        match self.stamp(run, cells)? {
+            Some(at) => self.row_at(run, at, cells),
+            None => Ok(()),
+        }
+    }
+
+    /// One row at this instant.
+    pub(super) fn row_at(
+        &mut self,
+        run: &mut ImportRun<'_>,
+        at: Timestamp,
+        cells: &[(&str, &str)],
+    ) -> Result<(), ImportError> {
         self.rows += 1;
-        let clock = if self.is_relative { "made from --start and _runtime" } else { "UTC" };
-        run.describe_source(|_| Origin {
-            tool: "wandb".to_owned(),
-            clock: clock.to_owned(),
-            ..Origin::default()
-        })?;
+        run.describe_source(|_| Origin { tool: "wandb".to_owned(), ..self.origin.clone() })?;
         let mut gpus: BTreeMap<(u32, GpuId), Cells> = BTreeMap::new();
         for (name, text) in cells {
             let Some(name) = Name::parse(name) else { continue };
@@ -220,6 +229,7 @@ impl WandbFile {
         let cell =
             |name: &str| cells.iter().find(|it| it.0 == name && !it.1.is_empty()).map(|it| it.1);
         if let Some(text) = cell("_timestamp") {
+            self.origin.clock = "UTC".to_owned();
             let read = epoch(text, EpochUnit::Seconds);
             return Ok(read
                 .map_err(|found| run.reject("_timestamp", "seconds since 1970", &found))
@@ -231,7 +241,7 @@ impl WandbFile {
         };
         let no_stamps = || ImportError::NoStamps { file: run.file().to_owned() };
         let start = run.options.start.ok_or_else(no_stamps)?;
-        self.is_relative = true;
+        self.origin.clock = "made from --start and _runtime".to_owned();
         let read = epoch(text, EpochUnit::Seconds);
         Ok(read
             .map(|it| start.plus_micros(it.as_micros()))
@@ -248,6 +258,11 @@ impl WandbFile {
             let remedy = "ask for all: run.history(stream=\"events\", samples=1000000)";
             run.blind_spot(BlindSpotKind::TooCoarse, None, None, detail, remedy)?;
         }
+        self.report(run)
+    }
+
+    /// Tells what the columns cannot show.
+    pub(super) fn report(self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         let runs: BTreeSet<&GpuId> =
             self.known.iter().filter(|it| it.1.has_run).map(|it| it.0).collect();
         for gpu in runs {

@@ -100,9 +100,9 @@ impl Sum {
     }
 }
 
-/// A file that is being read.
-struct LogFile {
-    captures: Captures,
+/// A file that is being read, line by line or element by element.
+pub(super) struct LogFile {
+    pub(super) captures: Captures,
     capture: Capture,
     sections: Vec<Section>,
     /// Indent and key of the lines that the present one stands below.
@@ -115,7 +115,7 @@ struct LogFile {
 }
 
 impl LogFile {
-    fn new(run: &ImportRun<'_>) -> Self {
+    pub(super) fn new(run: &ImportRun<'_>) -> Self {
         Self {
             captures: Captures::new(run),
             capture: Capture::default(),
@@ -160,7 +160,7 @@ impl LogFile {
         Ok(())
     }
 
-    fn topmost(
+    pub(super) fn topmost(
         &mut self,
         run: &mut ImportRun<'_>,
         key: &str,
@@ -181,7 +181,7 @@ impl LogFile {
         Ok(())
     }
 
-    fn begin_gpu(&mut self, bus_id: &str) {
+    pub(super) fn begin_gpu(&mut self, bus_id: &str) {
         let device = Device::named(GpuId::new(bus_id));
         let driver = self.capture.driver.clone();
         let device = Device { bus_id: Some(bus_id.to_owned()), driver, ..device };
@@ -195,7 +195,7 @@ impl LogFile {
         self.place = None;
     }
 
-    fn begin_instance(&mut self) {
+    pub(super) fn begin_instance(&mut self) {
         if let Some(gpu) = self.sections.len().checked_sub(1) {
             self.capture.instances.push(CapturedInstance { gpu, ..Default::default() });
         }
@@ -204,7 +204,12 @@ impl LogFile {
     fn leaf(&mut self, run: &mut ImportRun<'_>, key: &str, value: &str) {
         let keys: Vec<String> = self.above.iter().skip(1).map(|it| it.1.clone()).collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-        match keys.as_slice() {
+        self.below(run, &keys, key, value);
+    }
+
+    /// A value below these headings of a GPU.
+    pub(super) fn below(&mut self, run: &mut ImportRun<'_>, path: &[&str], key: &str, value: &str) {
+        match path {
             ["MIG Device", group @ ..] => self.instance_leaf(run, group, key, value),
             ["Processes", ..] => self.process_leaf(run, key, value),
             path => {
@@ -273,7 +278,7 @@ impl LogFile {
     }
 
     /// Ends a capture. Where it holds as many GPUs as it says are attached, their order is that of their indices.
-    fn flush(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
+    pub(super) fn flush(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         let mut capture = std::mem::take(&mut self.capture);
         let sections = std::mem::take(&mut self.sections);
         let attached = self.attached.take();

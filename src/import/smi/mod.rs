@@ -13,3 +13,4 @@ pub mod program;
 pub mod query;
 pub mod table;
 pub mod unnamed_gpu;
+pub mod xml;

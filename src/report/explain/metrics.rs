@@ -59,6 +59,7 @@ const fn tool(dialect: Dialect) -> &'static str {
         Dialect::Nvitop => "nvitop",
         Dialect::Gpustat => "gpustat",
         Dialect::Wandb => "W&B",
+        Dialect::Nsight => "Nsight Systems",
         Dialect::Cotenant => "cotenant serve",
     }
 }
