@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError>
     protected.check_file(&place)?;
     check_page(&place)?;
     figures::check_place(&arguments.figures, &protected)?;
-    arguments.png.iter().try_for_each(|it| protected.check_pictures(it))?;
+    arguments.png.iter().try_for_each(|it| figures::check_pictures(it, &protected))?;
     let (results, weighed) = answer_and_weigh(&arguments.question)?;
     let title = arguments.title.clone().unwrap_or_else(|| title_of(&arguments.question.inputs));
     let report = results.report(&weighed, &title, command);

@@ -59,7 +59,7 @@ pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> V
             blocks.push(statement(Mark::Fine, "", "nothing has to change", Vec::new()));
         }
     }
-    if let Some(picture) = predicted::block(verdict, &anchor) {
+    if let Some(picture) = predicted::block(verdict, &slug(&label)) {
         blocks.push(heading(3, &format!("{anchor}-ways"), "What each way would do"));
         blocks.push(picture);
     }

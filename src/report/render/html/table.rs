@@ -14,14 +14,26 @@ const LONGEST_NAME: usize = 40;
 /// Words up to this long stay in one line, in characters.
 const SHORT: usize = 22;
 
+/// A table of more rows keeps its columns on a narrow screen.
+const MOST_STACKED: usize = 24;
+
+/// So many columns have room on a narrow screen.
+const FEW_COLUMNS: usize = 2;
+
 /// So many reasons for missing values are told below a table; all are in the cells.
 const MOST_REASONS: usize = 4;
 
 /// A table with its heading, and why values are missing.
 pub(super) fn table(table: &Table, terms: &Terms<'_>) -> Markup {
     let reasons = reasons(table, MOST_REASONS);
+    // On a telephone a short table becomes one record after the other; a long one keeps its columns
+    // and scrolls, or a reader would scroll for minutes.
+    let class = match table.rows.len() <= MOST_STACKED && table.columns.len() > FEW_COLUMNS {
+        true => "table stacks",
+        false => "table",
+    };
     html! {
-        div.table {
+        div class=(class) {
             // A caption inside would scroll away with the table.
             p.name aria-hidden="true" { (table.caption) }
             div.scroll tabindex="0" role="region" aria-label=(table.caption) {
@@ -64,7 +76,9 @@ fn cell(column: &Column, value: &Cell, is_first: bool) -> Markup {
         true => {
             html! { th scope="row" class=[side(column)] data-value=[value.rank()] { (inside) } }
         }
-        false => html! { td class=[side(column)] data-value=[value.rank()] { (inside) } },
+        false => html! {
+            td class=[side(column)] data-value=[value.rank()] data-of=(column.title) { (inside) }
+        },
     }
 }
 

@@ -19,6 +19,8 @@ const MOST_ROWS: usize = 16;
 const MOST_VERDICTS: usize = 40;
 /// Before what stands below a row.
 const BELOW: &str = "      ";
+/// Before the values of a record.
+const RECORD: &str = "    ";
 
 /// A table with its heading, and why values are missing.
 pub(super) fn table(pen: &mut Pen, table: &Table, sparks: &Sparks) {
@@ -178,6 +180,13 @@ fn row(
     }
 }
 
+/// A value with its title that stay in one line where they fit; the value alone always does.
+fn titled(title: &str, value: &str, room: usize) -> String {
+    let glue = |it: &str| it.replace(' ', "\u{a0}");
+    let whole = format!("{} {value}", title);
+    if whole.width() <= room { glue(&whole) } else { format!("{title} {}", glue(value)) }
+}
+
 /// One record after the other: its name, then short values in a row, then each sentence.
 fn records(pen: &mut Pen, table: &Table, cells: &[Vec<String>]) {
     let is_sentence = |it: &Cell| matches!(it, Cell::Text(text) if text.width() > LONGEST_NAME);
@@ -188,12 +197,11 @@ fn records(pen: &mut Pen, table: &Table, cells: &[Vec<String>]) {
         }
         let (sentences, short): (Vec<_>, Vec<_>) =
             named.filter(|it| !it.0.1.is_empty()).partition(|it| is_sentence(it.1));
-        let short: Vec<String> = short
-            .iter()
-            .map(|((column, text), _)| format!("{} {text}", column.title).replace(' ', "\u{a0}"))
-            .collect();
+        let room = pen.width().saturating_sub(RECORD.len());
+        let short: Vec<String> =
+            short.iter().map(|((column, text), _)| titled(&column.title, text, room)).collect();
         if !short.is_empty() {
-            pen.paragraph("    ", &short.join(" · "), Style::Plain);
+            pen.paragraph(RECORD, &short.join(" · "), Style::Plain);
         }
         for ((column, text), cell) in sentences {
             let start = format!("    {}: ", column.title);
