@@ -154,9 +154,30 @@ fn text_is_as_wide_as_asked_for_and_ascii_where_nothing_else_is_known() {
     assert!(with(&bench, &[("TERM", "dumb")], &["analyze", &recording]).is_ascii());
     let short = with(&bench, &[], &["analyze", &recording]);
     let full = with(&bench, &[], &["analyze", &recording, "--full"]);
-    assert!(short.contains("--full shows all") && !full.contains("--full shows all"));
+    assert!(short.contains("--full tells all") && !full.contains("--full tells all"));
     assert!(2 * short.lines().count() < 3 * full.lines().count(), "much is folded away");
     bench.run(&["analyze", &recording, "--width", "10"]).expect_code(2);
+}
+
+#[test]
+fn the_demo_fits_on_two_screens_and_names_every_part_that_it_leaves_out() {
+    let bench = Workbench::new();
+    let recording = bench.play("demo");
+    let short = with(&bench, &[], &["analyze", &recording]);
+    let full = with(&bench, &[], &["analyze", &recording, "--full"]);
+    assert!(short.lines().count() <= 120, "{} lines:\n{short}", short.lines().count());
+    let flat = |it: &str| it.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = flat(&short);
+    let mut parts = 0;
+    for title in full.lines().filter_map(|it| it.strip_prefix("── ")) {
+        let title = title.trim_end_matches('─').trim();
+        assert!(words.contains(title), "{title}:\n{short}");
+        parts += 1;
+    }
+    assert!(parts >= 10, "{parts}");
+    for way in ["--full tells all of it", "cotenant report", "--figure", "cotenant explain"] {
+        assert!(words.contains(way), "{way}:\n{short}");
+    }
 }
 
 /// Watches the recording `r` in this folder, into the file `seen`.

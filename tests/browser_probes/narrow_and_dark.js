@@ -15,7 +15,7 @@ async function probe(answers) {
   answers.tables = tables.length;
   answers.stacked = tables.filter(it => it.matches('.stacks')).length;
   answers.sideways = tables.filter(it => it.matches('.stacks') && goesOn(it.querySelector('.scroll'))).map(it => it.textContent.slice(0, 60));
-  const hint = it => getComputedStyle(it).backgroundImage !== 'none';
+  const hint = it => [getComputedStyle(it).backgroundImage, getComputedStyle(it).maskImage].some(it => it !== 'none');
   answers.unhinted = [...document.querySelectorAll('.scroll, .picture')].filter(it => goesOn(it) && !hint(it)).map(it => it.outerHTML.slice(0, 80));
   const label = it => getComputedStyle(it, '::before').content;
   answers.unnamed = [...document.querySelectorAll('.stacks td')].filter(it => it.dataset.of && label(it) !== JSON.stringify(it.dataset.of)).map(it => `${it.dataset.of}: ${label(it)}`).slice(0, 5);

@@ -17,9 +17,6 @@ const SHORT: usize = 22;
 /// A table of more rows keeps its columns on a narrow screen.
 const MOST_STACKED: usize = 24;
 
-/// So many columns have room on a narrow screen.
-const FEW_COLUMNS: usize = 2;
-
 /// So many reasons for missing values are told below a table; all are in the cells.
 const MOST_REASONS: usize = 4;
 
@@ -28,10 +25,7 @@ pub(super) fn table(table: &Table, terms: &Terms<'_>) -> Markup {
     let reasons = reasons(table, MOST_REASONS);
     // On a telephone a short table becomes one record after the other; a long one keeps its columns
     // and scrolls, or a reader would scroll for minutes.
-    let class = match table.rows.len() <= MOST_STACKED && table.columns.len() > FEW_COLUMNS {
-        true => "table stacks",
-        false => "table",
-    };
+    let class = if stacks(table) { "table stacks" } else { "table" };
     html! {
         div class=(class) {
             // A caption inside would scroll away with the table.
@@ -58,6 +52,25 @@ pub(super) fn table(table: &Table, terms: &Terms<'_>) -> Markup {
     }
 }
 
+fn stacks(table: &Table) -> bool {
+    let has_room = match table.columns.len() {
+        ..=2 => true,
+        3 => !table.rows.iter().flatten().any(is_long),
+        _ => false,
+    };
+    table.rows.len() <= MOST_STACKED && !has_room
+}
+
+/// Whether a cell needs a line of its own in a record.
+fn is_long(cell: &Cell) -> bool {
+    let most = match cell {
+        Cell::Missing(_) => return false,
+        Cell::Name(_) => LONGEST_NAME,
+        _ => SHORT,
+    };
+    cell.plain().chars().count() > most
+}
+
 fn side(column: &Column) -> Option<&'static str> {
     (column.align == Align::Right).then_some("right")
 }
@@ -74,11 +87,18 @@ fn cell(column: &Column, value: &Cell, is_first: bool) -> Markup {
     let inside = inside(value);
     match is_first {
         true => {
-            html! { th scope="row" class=[side(column)] data-value=[value.rank()] { (inside) } }
+            // A number alone does not say what it is; a name does.
+            let of = side(column).map(|_| &column.title);
+            html! { th scope="row" class=[side(column)] data-value=[value.rank()] data-of=[of] { (inside) } }
         }
-        false => html! {
-            td class=[side(column)] data-value=[value.rank()] data-of=(column.title) { (inside) }
-        },
+        false => {
+            let class = match (side(column), is_long(value)) {
+                (Some(_), true) => Some("right long"),
+                (None, true) => Some("long"),
+                (side, false) => side,
+            };
+            html! { td class=[class] data-value=[value.rank()] data-of=(column.title) { (inside) } }
+        }
     }
 }
 

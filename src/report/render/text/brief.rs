@@ -113,8 +113,11 @@ impl<'a> Rest<'a> {
         let left = section.get(shown..).filter(|it| !it.is_empty())?;
         left.iter().for_each(|it| rest.add(it));
         for block in left {
-            if let Block::Details { summary, .. } = block {
-                rest.folds.push(summary);
+            let Block::Details { summary, .. } = block else { continue };
+            // What is folded for each device is named once.
+            let name = summary.split_once(": ").map_or(summary.as_str(), |it| it.1);
+            if !rest.folds.contains(&name) {
+                rest.folds.push(name);
             }
         }
         Some(rest)
@@ -146,7 +149,7 @@ impl<'a> Rest<'a> {
         for (number, one, many) in [
             (self.statements, "statement", "statements"),
             (self.tables, "table", "tables"),
-            (self.terms, "term (`cotenant explain TERM`)", "terms (`cotenant explain TERM`)"),
+            (self.terms, "word (`cotenant explain TERM`)", "words (`cotenant explain TERM`)"),
         ] {
             if number > 0 {
                 parts.push(count(number, one, many));

@@ -183,13 +183,20 @@ fn row(
 /// A value with its title that stay in one line where they fit; the value alone always does.
 fn titled(title: &str, value: &str, room: usize) -> String {
     let glue = |it: &str| it.replace(' ', "\u{a0}");
-    let whole = format!("{} {value}", title);
-    if whole.width() <= room { glue(&whole) } else { format!("{title} {}", glue(value)) }
+    let whole = format!("{title} {value}");
+    match (whole.width() <= room, value.width() <= room) {
+        (true, _) => glue(&whole),
+        (false, true) => format!("{title} {}", glue(value)),
+        (false, false) => whole,
+    }
 }
 
 /// One record after the other: its name, then short values in a row, then each sentence.
 fn records(pen: &mut Pen, table: &Table, cells: &[Vec<String>]) {
-    let is_sentence = |it: &Cell| matches!(it, Cell::Text(text) if text.width() > LONGEST_NAME);
+    let is_sentence = |it: &Cell| match it {
+        Cell::Text(text) | Cell::Marked(_, text) => text.width() > LONGEST_NAME,
+        _ => false,
+    };
     for (looks, texts) in table.rows.iter().zip(cells) {
         let mut named = table.columns.iter().zip(texts).zip(looks);
         if let Some(((_, first), _)) = named.next() {
