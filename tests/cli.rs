@@ -114,7 +114,8 @@ fn too_little_data_ends_with_three_and_a_finding_with_four() {
     bench.file("empty.csv", "");
     bench.run(&["analyze", "empty.csv"]).expect_code(3).expect_stderr("holds no samples");
     // A page about too little says so; there is nothing that a page about nothing could say.
-    bench.run(&["report", "short.csv", "-o", "short.html"]).expect_code(3);
+    let answer = bench.run(&["report", "short.csv", "-o", "short.html"]);
+    answer.expect_code(3).expect_stderr("nothing could be judged");
     assert!(bench.path("short.html").exists());
     let answer = bench.run(&["report", "empty.csv", "-o", "empty.html"]);
     answer.expect_code(3).expect_stderr("empty.csv: holds no samples").expect_stderr("help: ");
