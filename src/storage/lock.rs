@@ -5,10 +5,9 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-/// How long one who asks about the lock may hold it.
-const INSTANT: Duration = Duration::from_millis(20);
+/// So often a lock that is held is asked for again: a few milliseconds.
+const MOST_TRIES: u32 = 2_000;
 /// Name of the file.
 pub(crate) const LOCK: &str = "writer.lock";
 
@@ -53,16 +52,15 @@ impl Lock {
     pub(crate) fn take(folder: &Path) -> Result<Self, StorageError> {
         let path = folder.join(LOCK);
         let io = |doing| move |source| StorageError::Io { path: folder.join(LOCK), doing, source };
-        let mut is_asked_again = false;
+        let mut tries_left = MOST_TRIES;
         loop {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false);
             let mut file = options.open(&path).map_err(io("creating"))?;
             match file.try_lock() {
                 // Whoever only asks whether somebody writes holds it for an instant.
-                Err(TryLockError::WouldBlock) if !is_asked_again => {
-                    is_asked_again = true;
-                    std::thread::sleep(INSTANT);
+                Err(TryLockError::WouldBlock) if tries_left > 0 => {
+                    tries_left -= 1;
                     continue;
                 }
                 Err(TryLockError::WouldBlock) => {

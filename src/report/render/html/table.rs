@@ -121,7 +121,7 @@ fn inside(value: &Cell) -> Markup {
             }
         },
         Cell::Name(text) | Cell::Text(text) if text.chars().count() <= SHORT => html! {
-            span.short { (text) }
+            span.short { (glued(text)) }
         },
         Cell::Text(text) => html! { span.prose { (glued(text)) } },
         other => html! { (glued(&other.plain())) },
