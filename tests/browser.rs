@@ -274,7 +274,54 @@ fn a_narrow_dark_screen_shows_everything_without_scrolling_sideways() {
         (&Value::from(390), &Value::from(390)),
         "{answers}"
     );
-    assert!(list(&answers, "wide").is_empty(), "{answers:#}");
+    for key in ["wide", "sideways", "unhinted", "unnamed"] {
+        assert!(list(&answers, key).is_empty(), "{key}: {answers:#}");
+    }
+    assert!(answers["stacked"].as_u64().is_some_and(|it| it > 0), "{answers:#}");
+}
+
+/// A page of every kind, made once: its name and its text.
+fn pages() -> &'static [(&'static str, String)] {
+    static MADE: OnceLock<Vec<(&'static str, String)>> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let bench = Workbench::new();
+        bench.run(&["demo", "-o", "demo", "--recording-only"]).expect_code(0);
+        let (it, instances) = ("demo/recording", bench.play("mig-two-slices"));
+        let commands: [(&str, Vec<&str>); 6] = [
+            ("instances", vec!["report", &instances, "-o", "page.html"]),
+            ("incident", vec!["diagnose", it, "--victim", "chat", "--out", "page.html"]),
+            ("verdicts", vec!["recommend", it, "--out", "page.html"]),
+            (
+                "what-if",
+                vec!["whatif", "demo/recording#chat", "demo/recording#batch", "--out", "page.html"],
+            ),
+            ("fleet", vec!["plan", it, &instances, "--out", "page.html", "--no-keep"]),
+            ("comparison", vec!["report", "--compare", it, &instances, "-o", "page.html"]),
+        ];
+        let page = |(name, arguments): (&'static str, Vec<&str>)| {
+            let code = bench.run(&arguments).code();
+            assert!([0, 3].contains(&code), "{name}: {code}");
+            let page = std::fs::read_to_string(bench.path("page.html")).expect("a page");
+            std::fs::remove_file(bench.path("page.html")).expect("it was there");
+            (name, page)
+        };
+        commands.into_iter().map(page).collect()
+    })
+}
+
+#[test]
+fn no_page_of_any_kind_needs_scrolling_sideways_on_a_telephone() {
+    let Some(browser) = browser() else { return };
+    let script = include_str!("browser_probes/narrow_and_dark.js");
+    for (name, page) in pages() {
+        let answers = ask_narrow(browser, page, &[script], 390);
+        let (width, scroll) = (&answers["width"], &answers["scroll"]);
+        assert_eq!((width, scroll), (&Value::from(390), &Value::from(390)), "{name}");
+        for key in ["wide", "sideways", "unhinted", "unnamed"] {
+            assert!(list(&answers, key).is_empty(), "{name}, {key}: {answers:#}");
+        }
+        assert!(answers["stacked"].as_u64().is_some_and(|it| it > 0), "{name}: {answers:#}");
+    }
 }
 
 #[test]

@@ -113,6 +113,13 @@ fn too_little_data_ends_with_three_and_a_finding_with_four() {
     bench.run(&["analyze", "short.csv"]).expect_code(3);
     bench.file("empty.csv", "");
     bench.run(&["analyze", "empty.csv"]).expect_code(3).expect_stderr("holds no samples");
+    // A page about too little says so; there is nothing that a page about nothing could say.
+    let answer = bench.run(&["report", "short.csv", "-o", "short.html"]);
+    answer.expect_code(3).expect_stderr("nothing could be judged");
+    assert!(bench.path("short.html").exists());
+    let answer = bench.run(&["report", "empty.csv", "-o", "empty.html"]);
+    answer.expect_code(3).expect_stderr("empty.csv: holds no samples").expect_stderr("help: ");
+    assert!(!bench.path("empty.html").exists());
     bench.run(&["analyze", "smi.csv", "--fail-on", "do-not-share"]).expect_code(4);
     bench.run(&["analyze", "smi.csv"]).expect_code(0);
 }
@@ -134,7 +141,7 @@ fn text_keeps_within_eighty_columns_and_carries_no_colour_into_a_pipe() {
     let bench = Workbench::new();
     let recording = bench.play("aggressor");
     let text = bench.run(&["analyze", &recording]).stdout();
-    assert!(text.to_lowercase().contains("do not share"), "{text}");
+    assert!(text.to_lowercase().contains("should not be shared"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");

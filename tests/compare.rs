@@ -162,8 +162,48 @@ fn single_figures_are_named_listed_and_written_instead_of_the_result() {
         .run(&["report", &it, "--figure", "all", "--figure-out", "b.svg"])
         .expect_code(2)
         .expect_stderr("one file cannot hold");
-    let victim = ["diagnose", &it, "--victim", "chat", "--figure", "list"];
-    assert!(bench.run(&victim).expect_code(0).stdout().lines().count() == 1);
+}
+
+#[test]
+fn a_figure_has_one_name_in_every_command_and_the_error_lists_what_is_accepted() {
+    let bench = Workbench::new();
+    let it = bench.play("aggressor");
+    let (chat, batch) = (format!("{it}#chat"), format!("{it}#batch"));
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let list = bench.run(&[arguments, &["--figure", "list"]].concat());
+        list.expect_code(0);
+        let names = list.stdout();
+        names.lines().filter_map(|it| it.split(' ').next()).map(str::to_owned).collect()
+    };
+    let report = names(&["report", &it]);
+    let recommended = names(&["recommend", &it]);
+    assert!(recommended.contains(&"ways-gpu-0".to_owned()), "{recommended:?}");
+    assert!(recommended.iter().all(|it| report.contains(it)), "{recommended:?} {report:?}");
+    assert_eq!(names(&["whatif", &chat, &batch]), ["ways"]);
+    assert_eq!(names(&["diagnose", &it, "--victim", "chat"]), ["suspects"]);
+    assert_eq!(names(&["plan", &it, "--no-keep"])[0], "fleet");
+    let answer = bench.run(&["report", &it, "--figure", "nobody"]);
+    let listed = format!("figures of this result: {}; or `all` of them", report.join(", "));
+    answer.expect_code(2).expect_stderr(&listed);
+    for name in &report {
+        let place = format!("one/{name}.svg");
+        bench.run(&["report", &it, "--figure", name, "--figure-out", &place]).expect_code(0);
+    }
+}
+
+#[test]
+fn a_place_with_an_unknown_ending_is_refused_and_makes_no_folder() {
+    let bench = Workbench::new();
+    let it = bench.play("steady-30");
+    for place in ["x.pdf", "x.jpg"] {
+        let answer = bench.run(&["report", &it, "--figure", "all", "--figure-out", place]);
+        answer.expect_code(2).expect_stderr("help: figures are .png or .svg files");
+        let answer = bench.run(&["report", &it, "--png", place]);
+        answer.expect_code(2).expect_stderr("help: --png takes a folder");
+        assert!(!bench.path(place).exists(), "{place}");
+    }
+    bench.run(&["report", &it, "--figure", "duty", "--figure-out", "2026.05/"]).expect_code(0);
+    assert!(bench.path("2026.05/duty-gpu-0.png").exists());
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn a_pipe_has_no_colour_unless_it_is_forced_and_the_words_stay_the_same() {
 fn text_is_as_wide_as_asked_for_and_ascii_where_nothing_else_is_known() {
     let bench = Workbench::new();
     let recording = bench.play("aggressor");
-    for width in ["60", "80", "100", "120"] {
+    for width in ["40", "60", "80", "100", "120"] {
         let text = with(&bench, &[], &["analyze", &recording, "--width", width, "--full"]);
         let most: usize = width.parse().unwrap();
         for line in text.lines() {
@@ -154,9 +154,30 @@ fn text_is_as_wide_as_asked_for_and_ascii_where_nothing_else_is_known() {
     assert!(with(&bench, &[("TERM", "dumb")], &["analyze", &recording]).is_ascii());
     let short = with(&bench, &[], &["analyze", &recording]);
     let full = with(&bench, &[], &["analyze", &recording, "--full"]);
-    assert!(short.contains("--full shows all") && !full.contains("--full shows all"));
+    assert!(short.contains("--full tells all") && !full.contains("--full tells all"));
     assert!(2 * short.lines().count() < 3 * full.lines().count(), "much is folded away");
     bench.run(&["analyze", &recording, "--width", "10"]).expect_code(2);
+}
+
+#[test]
+fn the_demo_fits_on_two_screens_and_names_every_part_that_it_leaves_out() {
+    let bench = Workbench::new();
+    let recording = bench.play("demo");
+    let short = with(&bench, &[], &["analyze", &recording]);
+    let full = with(&bench, &[], &["analyze", &recording, "--full"]);
+    assert!(short.lines().count() <= 120, "{} lines:\n{short}", short.lines().count());
+    let flat = |it: &str| it.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = flat(&short);
+    let mut parts = 0;
+    for title in full.lines().filter_map(|it| it.strip_prefix("── ")) {
+        let title = title.trim_end_matches('─').trim();
+        assert!(words.contains(title), "{title}:\n{short}");
+        parts += 1;
+    }
+    assert!(parts >= 10, "{parts}");
+    for way in ["--full tells all of it", "cotenant report", "--figure", "cotenant explain"] {
+        assert!(words.contains(way), "{way}:\n{short}");
+    }
 }
 
 /// Watches the recording `r` in this folder, into the file `seen`.
@@ -198,6 +219,24 @@ fn a_recording_under_way_is_watched_until_somebody_ends_it() {
 }
 
 #[test]
+fn a_recorder_that_was_killed_is_noticed_between_two_looks() {
+    let bench = Workbench::new();
+    let folder = bench.path(".");
+    let recorder = endless(&folder, &["--interval", "50ms"]);
+    wait_for_begin(&folder);
+    let watcher = watcher(&folder, &["analyze", "r", "--watch=10m"]);
+    wait_until("a result is told", || seen(&folder).contains("the recorder records"));
+    signal(&recorder, "-KILL");
+    end(recorder);
+    wait_until("its death is noticed", || {
+        let text = seen(&folder);
+        text.contains("no new samples for ") && text.contains("the recorder is not running")
+    });
+    signal(&watcher, "-INT");
+    end(watcher).expect_code(0);
+}
+
+#[test]
 fn only_a_recording_can_be_watched_and_only_as_text() {
     let bench = Workbench::new();
     bench.file("smi.csv", "timestamp, index, utilization.gpu [%]\n");
@@ -223,4 +262,12 @@ fn the_last_part_of_a_recording_can_be_looked_at() {
     let long = bench.analyse(&[&recording, "--last", "99h"]);
     assert_eq!(samples(&long), samples(&whole), "more than there is, is everything");
     bench.run(&["analyze", &recording, "--last", "1m", "--from", "0s"]).expect_code(2);
+    let from_end = bench.analyse(&[&recording, "--from", "-1m"]);
+    assert_eq!(samples(&from_end), samples(&last));
+    for length in ["7d", "1d12h", "2w", "1.5h", "90m"] {
+        let long = bench.analyse(&[&recording, "--last", length]);
+        assert_eq!(samples(&long), samples(&whole), "{length}");
+    }
+    let answer = bench.run(&["analyze", &recording, "--last", "7 moons"]);
+    answer.expect_code(2).expect_stderr("w, d, h, m, s, ms or us");
 }

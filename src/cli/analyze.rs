@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &AnalyzeArgs, command: &str) -> Result<u8, CliError
     let (results, text) = match arguments.output {
         Form::Table => {
             let (results, weighed) = answer_and_weigh(&arguments.question)?;
-            let text = terminal::shown(&results.report(&weighed, &title, command));
+            let text = terminal::in_brief(&results.report(&weighed, &title, command));
             (results, text)
         }
         Form::Json => told(answer(&arguments.question)?, |it| json(it, command))?,
@@ -67,7 +67,7 @@ fn watched(arguments: &AnalyzeArgs, every: SampleInterval, command: &str) -> Res
         let question = question(&asked, recording.outline())?;
         let told = (policy.clone(), &said);
         let (results, weighed) = answer_about(recording, &question, told, &file)?;
-        Ok(terminal::shown(&results.report(&weighed, &title, command)))
+        Ok(terminal::in_brief(&results.report(&weighed, &title, command)))
     })
 }
 

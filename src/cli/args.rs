@@ -4,6 +4,7 @@ use crate::cli::audit_args::AuditArgs;
 use crate::cli::compare_args::CompareArgs;
 use crate::cli::completions::CompletionsArgs;
 use crate::cli::diagnose_args::DiagnoseArgs;
+use crate::cli::duration::interval;
 use crate::cli::explain::ExplainArgs;
 use crate::cli::export_args::ExportArgs;
 use crate::cli::figure_args::FigureArgs;
@@ -34,7 +35,7 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not enough data, 4 findings at or above --fail-on, 5 no GPU or driver";
 
-/// Says from a recording of a shared GPU who can share it, and shows the shape that says so.
+/// Records a shared GPU, says who slows whom and how sure that is, and how the GPU should be shared.
 #[derive(Debug, Parser)]
 #[command(name = "cotenant", version, max_term_width = 100, propagate_version = true)]
 #[command(arg_required_else_help = true, after_help = AFTER_HELP)]
@@ -125,17 +126,17 @@ pub(crate) struct QuestionArgs {
     /// Recording, or foreign logs that belong together; - is standard input
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Only from here on: a time, or an offset from the first sample such as 90s
-    #[arg(long, value_name = "TIME")]
+    /// Only from here on: a time, an offset from the first sample such as 90s, or from the end such as -2h
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) from: Option<Moment>,
-    /// Only before this: a time, or an offset from the first sample
-    #[arg(long, value_name = "TIME")]
+    /// Only before this: a time, or an offset as for --from
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) to: Option<Moment>,
-    /// Only the last so much before the end, or before --to, such as 10m
+    /// Only the last so much before the end, or before --to, such as 10m or 7d
     #[arg(long, value_name = "DURATION", conflicts_with = "from", value_parser = interval)]
     pub(crate) last: Option<SampleInterval>,
     /// A window to look at on its own, as FROM..TO; may be repeated
-    #[arg(long, value_name = "FROM..TO", value_parser = window)]
+    #[arg(long, value_name = "FROM..TO", value_parser = window, allow_hyphen_values = true)]
     pub(crate) window: Vec<(Moment, Moment)>,
     /// Only phases of this label, besides the whole
     #[arg(long, value_name = "LABEL")]
@@ -161,6 +162,10 @@ pub(crate) struct NeighbourArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant import smi.csv pods.json -o monday    logs of one host that belong together
+  cotenant import dmon.log --start 2026-01-31T12:00:00Z --interval 1s
+  cotenant import --prometheus http://prometheus:9090 --last 7d -o week")]
 pub(crate) struct ImportArgs {
     /// Foreign logs that belong together; also .gz and .zst; - is standard input
     #[arg(
@@ -191,8 +196,6 @@ pub(crate) struct ImportArgs {
   cotenant analyze run --last 10m --watch        a recording under way, over and over
   cotenant analyze run --fail-on do-not-share    exit code 4 in a script")]
 pub(crate) struct AnalyzeArgs {
-    #[command(flatten)]
-    pub(crate) question: QuestionArgs,
     /// Form of the result
     #[arg(short, long, value_name = "FORM", value_enum, default_value_t = Form::Table)]
     pub(crate) output: Form,
@@ -204,6 +207,8 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, value_name = "WORD", value_enum)]
     pub(crate) fail_on: Option<FailOn>,
     #[command(flatten)]
+    pub(crate) question: QuestionArgs,
+    #[command(flatten)]
     pub(crate) watch: WatchArgs,
 }
 
@@ -211,10 +216,10 @@ pub(crate) struct AnalyzeArgs {
 #[command(mut_arg("inputs", |it| it.required(false).required_unless_present("compare")))]
 #[command(after_help = "Examples:
   cotenant report run -o review.html
-  cotenant report gpu.csv --png figures")]
+  cotenant report gpu.csv --png figures          also every picture as PNG
+  cotenant report run --figure list              the names of its pictures
+  cotenant report before --compare after         what a change did, and how sure that is")]
 pub(crate) struct ReportArgs {
-    #[command(flatten)]
-    pub(crate) question: QuestionArgs,
     /// Report to write [default: report.html]; with --compare also FILE.json, FILE.txt, or `table` and `json`, which are printed
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -225,12 +230,18 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
     #[command(flatten)]
+    pub(crate) question: QuestionArgs,
+    #[command(flatten)]
     pub(crate) comparison: CompareArgs,
     #[command(flatten)]
     pub(crate) figures: FigureArgs,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant demo                                  then open cotenant-demo/report.html
+  cotenant demo --list                           the stories that can be played
+  cotenant demo --scenario aggressor -o noisy    one of them")]
 pub(crate) struct DemoArgs {
     /// Folder for the recording, its truth, the report and the pictures
     #[arg(short, long, value_name = "FOLDER", default_value = "cotenant-demo")]
@@ -249,7 +260,8 @@ pub(crate) struct DemoArgs {
 /// Form of a result on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// Text for people, 80 columns wide at most
+    /// Text for people
+    #[value(alias = "text")]
     Table,
     /// JSON; docs/CLI.md describes it
     Json,
@@ -279,12 +291,6 @@ pub(crate) enum FailOn {
     Confirmed,
     /// an influence that is confirmed or likely
     Likely,
-}
-
-pub(crate) fn interval(text: &str) -> Result<SampleInterval, String> {
-    let wrong = || format!("`{text}` is no length of time like 100ms or 1s");
-    let duration: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
-    u64::try_from(duration.as_micros()).ok().and_then(SampleInterval::from_micros).ok_or_else(wrong)
 }
 
 /// Longest offset of a clock: a day, for a zone that was taken for another.

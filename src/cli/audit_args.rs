@@ -6,6 +6,9 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant audit --node smi-q.txt pods.json --policy policy.toml
+  cotenant audit run --node smi-list.txt config.yaml --expect plan.yaml#half --fail-on problem")]
 pub(crate) struct AuditArgs {
     /// Recording of the node, or foreign logs that belong together; may be left out
     #[arg(value_name = "INPUT")]
@@ -36,7 +39,7 @@ pub(crate) struct AuditArgs {
 /// Form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AuditForm {
-    /// Text for people, 80 columns wide at most
+    /// Text for people
     #[value(alias = "text")]
     Table,
     /// JSON; docs/CLI.md describes it

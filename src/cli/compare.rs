@@ -103,7 +103,7 @@ fn check_places(arguments: &ReportArgs, form: &Form) -> Result<(), CliError> {
         protected.check_file(path)?;
     }
     figures::check_place(&arguments.figures, &protected)?;
-    arguments.png.iter().try_for_each(|it| protected.check_pictures(it))
+    arguments.png.iter().try_for_each(|it| figures::check_pictures(it, &protected))
 }
 
 fn opened(inputs: &[PathBuf], question_of: &QuestionArgs) -> Result<Opened, CliError> {

@@ -65,7 +65,7 @@ fn report(arguments: &DemoArgs, scenario: &Scenario) -> Result<u8, CliError> {
     let report = results.report(&weighed, &title, &command);
     output::file(&folder.join("report.html"), render::html::page(&report).as_bytes())?;
     pictures(&report, &folder.join("png"))?;
-    let text = terminal::shown(&report);
+    let text = terminal::in_brief(&report);
     output::result(text.as_bytes())?;
     let place = folder.display();
     output::info(&format!(

@@ -1,6 +1,7 @@
 //! What the user may type after `cotenant diagnose`.
 
-use crate::cli::args::{ForeignArgs, NeighbourArgs, interval};
+use crate::cli::args::{ForeignArgs, NeighbourArgs};
+use crate::cli::duration::{interval, seconds};
 use crate::cli::figure_args::FigureArgs;
 use crate::cli::moment::Moment;
 use crate::cli::watch_args::WatchArgs;
@@ -25,20 +26,21 @@ pub(crate) struct DiagnoseArgs {
     /// iteration [default: the one that says most]
     #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Option<String>,
-    /// Start of the window: a time, a time of day such as 03:10, or an offset such as +5m
-    #[arg(long, value_name = "TIME")]
+    /// Start of the window: a time, a time of day such as 03:10, an offset from the first sample such as
+    /// +5m, or from the end such as -2h
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) from: Option<Moment>,
     /// End of the window
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) to: Option<Moment>,
-    /// The last so much before the end, or before --to, such as 10m, instead of --from
+    /// The last so much before the end, or before --to, such as 10m or 7d, instead of --from
     #[arg(long, value_name = "DURATION", conflicts_with = "from", value_parser = interval)]
     pub(crate) last: Option<SampleInterval>,
     /// Middle of the window, instead of its ends
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["from", "to", "last"])]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, conflicts_with_all = ["from", "to", "last"])]
     pub(crate) around: Option<Moment>,
     /// Length of the window around that time
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = seconds)]
     pub(crate) span: f64,
     /// Form of the result [default: what the ending of --out says, or text]
     #[arg(short, long, value_name = "FORM", value_enum)]
@@ -53,9 +55,9 @@ pub(crate) struct DiagnoseArgs {
     #[arg(long, value_name = "WORD", value_enum)]
     pub(crate) fail_on: Option<Guilt>,
     #[command(flatten)]
-    pub(crate) watch: WatchArgs,
-    #[command(flatten)]
     pub(crate) neighbours: NeighbourArgs,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
     #[command(flatten)]
     pub(crate) figures: FigureArgs,
     #[command(flatten)]
@@ -76,7 +78,7 @@ pub(crate) struct ExperimentArgs {
     pub(crate) suspect: Option<String>,
     /// Time at the start of each block that does not count [default: what the file says, or a
     /// tenth of the shortest block]
-    #[arg(long, value_name = "DURATION", requires = "experiment", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", requires = "experiment", value_parser = seconds)]
     pub(crate) settle: Option<f64>,
     /// Write the planned blocks as such a CSV
     #[arg(long, value_name = "FILE", requires = "starting", conflicts_with = "experiment")]
@@ -89,7 +91,7 @@ pub(crate) struct ExperimentArgs {
 /// Form of a diagnosis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiagnosisForm {
-    /// Text for people, 80 columns wide at most
+    /// Text for people
     #[value(alias = "table")]
     Text,
     /// JSON; docs/CLI.md describes it
@@ -109,11 +111,4 @@ pub(crate) enum Guilt {
     Confirmed,
     /// confirmed or likely
     Likely,
-}
-
-/// A length of time, in seconds.
-fn duration(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`{text}` is no length of time like 90s or 10m");
-    let duration: jiff::SignedDuration = text.trim().parse().map_err(|_| wrong())?;
-    Some(duration.as_secs_f64()).filter(|it| *it >= 0.0).ok_or_else(wrong)
 }

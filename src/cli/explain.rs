@@ -27,6 +27,7 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExplainForm {
     /// Text for people
+    #[value(alias = "text")]
     Table,
     /// JSON; docs/CLI.md describes it
     Json,

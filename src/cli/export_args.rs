@@ -1,6 +1,7 @@
 //! What `cotenant export` may be given.
 
-use crate::cli::args::{ForeignArgs, NeighbourArgs, interval};
+use crate::cli::args::{ForeignArgs, NeighbourArgs};
+use crate::cli::duration::interval;
 use crate::cli::moment::Moment;
 use crate::domain::time::SampleInterval;
 use clap::{Args, ValueEnum};
@@ -12,6 +13,10 @@ const USUAL_MOST: usize = 10_000;
 const LEAST_MOST: usize = 100;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant export run --to trace -o run.json.gz  open it in https://ui.perfetto.dev
+  cotenant export run --to csv --last 1h -o run.csv
+  cotenant export run --to openmetrics -o run.om")]
 pub(crate) struct ExportArgs {
     /// Recording, or foreign logs that belong together; - is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -22,13 +27,13 @@ pub(crate) struct ExportArgs {
     /// File to write, packed where its name ends in .gz [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Only from here on: a time, or an offset from the first sample such as 90s
-    #[arg(long, value_name = "TIME")]
+    /// Only from here on: a time, an offset from the first sample such as 90s, or from the end such as -2h
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) from: Option<Moment>,
-    /// Only before this: a time, or an offset from the first sample
-    #[arg(long, value_name = "TIME")]
+    /// Only before this: a time, or an offset as for --from
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) until: Option<Moment>,
-    /// Only the last part of the recording, for example 10m
+    /// Only the last so much of the recording, for example 10m or 7d
     #[arg(long, value_name = "DURATION", value_parser = interval, conflicts_with_all = ["from", "until"])]
     pub(crate) last: Option<SampleInterval>,
     /// In a timeline, values of one counter and bursts of one track at most, or all

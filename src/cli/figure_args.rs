@@ -10,7 +10,8 @@ pub(crate) struct FigureArgs {
     /// Write this figure, or all whose names begin so, or `all`; `list` names them; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) figure: Vec<String>,
-    /// File (.png or .svg) or folder for the figures [default: the current folder]
+    /// File (.png or .svg), or folder for the figures, which ends in / where its name has a dot
+    /// [default: the current folder]
     #[arg(long, value_name = "FILE|FOLDER", requires = "figure")]
     pub(crate) figure_out: Option<PathBuf>,
     /// Kind of the files in a folder [default: png]

@@ -107,9 +107,38 @@ fn unknown(all: &[NamedFigure<'_>], name: &str) -> CliError {
     let known: Vec<&str> = all.iter().map(|it| it.id).collect();
     let remedy = match known.as_slice() {
         [] => "this result has no figures".to_owned(),
-        _ => format!("figures of this result: {}", known.join(", ")),
+        _ => format!("figures of this result: {}; or `all` of them", known.join(", ")),
     };
     CliError::usage(format!("no figure is called `{name}`, and no name begins so"), remedy)
+}
+
+/// Refuses a folder for every figure that is an input, or looks like a file.
+pub(crate) fn check_pictures(folder: &Path, protected: &Protected) -> Result<(), CliError> {
+    check_folder(
+        folder,
+        "--png takes a folder; --figure NAME --figure-out FILE writes one picture",
+    )?;
+    protected.check_pictures(folder)
+}
+
+/// Errors: the place looks like a file; nobody who types `x.pdf` wants a folder of that name.
+fn check_folder(path: &Path, instead: &str) -> Result<(), CliError> {
+    let ending = path.extension().and_then(|it| it.to_str());
+    match ending.filter(|_| !is_folder(path)) {
+        None => Ok(()),
+        Some(ending) => Err(CliError::usage(
+            format!("{}: nothing that is written here ends in `.{ending}`", path.display()),
+            format!(
+                "{instead}; for a folder of that name, end it with a slash: {}/",
+                path.display()
+            ),
+        )),
+    }
+}
+
+/// Whether the path is a folder that is there, or says by its last letter that it is meant as one.
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
 /// Where figures go, and as what.
@@ -143,13 +172,50 @@ fn place(arguments: &FigureArgs) -> Result<Place, CliError> {
         Some("svg") => Some(FigureKind::Svg),
         _ => None,
     };
-    match (of_file.filter(|_| !path.is_dir()), arguments.figure_format) {
-        (None, kind) => Ok(Place::Folder(path, kind.unwrap_or(FigureKind::Png))),
+    match (of_file.filter(|_| !is_folder(&path)), arguments.figure_format) {
+        (None, kind) => {
+            check_folder(&path, "figures are .png or .svg files")?;
+            Ok(Place::Folder(path, kind.unwrap_or(FigureKind::Png)))
+        }
         (Some(kind), None) => Ok(Place::File(path, kind)),
         (Some(kind), Some(named)) if kind == named => Ok(Place::File(path, kind)),
         (Some(_), Some(_)) => Err(CliError::usage(
             format!("{}: its ending and --figure-format disagree", path.display()),
             "leave --figure-format out, or name a folder",
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placed(out: &str) -> Result<Place, CliError> {
+        place(&FigureArgs {
+            figure: vec![ALL.to_owned()],
+            figure_out: Some(PathBuf::from(out)),
+            figure_format: None,
+            size: None,
+            theme: None,
+        })
+    }
+
+    #[test]
+    fn an_ending_that_no_picture_has_makes_no_folder_of_that_name() {
+        for out in ["x.pdf", "a/x.jpg", "shots.2026"] {
+            let error = placed(out).expect_err(out);
+            let remedy = error.remedy().unwrap_or_default();
+            assert!(
+                remedy.contains(".png or .svg") && remedy.contains(&format!("{out}/")),
+                "{remedy}"
+            );
+            assert_eq!(error.exit_code(), 2);
+        }
+        for out in ["slides", "shots.2026/", "x.png/", "."] {
+            assert!(matches!(placed(out), Ok(Place::Folder(..))), "{out}");
+        }
+        for out in ["x.png", "a/X.SVG"] {
+            assert!(matches!(placed(out), Ok(Place::File(..))), "{out}");
+        }
     }
 }

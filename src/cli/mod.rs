@@ -15,6 +15,7 @@ mod diagnose;
 mod diagnose_args;
 mod diagnose_forms;
 mod doctor;
+mod duration;
 mod ending;
 mod error;
 mod experiment_file;
@@ -32,6 +33,8 @@ mod node_files;
 mod one_host;
 mod output;
 mod overwrite;
+#[cfg(test)]
+mod pages_tests;
 mod parts;
 mod plan;
 mod plan_args;

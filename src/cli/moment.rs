@@ -1,5 +1,6 @@
-//! Times as a user writes them: an instant, a time of day, or an offset from the first sample.
+//! Times as a user writes them: an instant, a time of day, or an offset from the first sample or the end.
 
+use crate::cli::duration;
 use crate::domain::time::{TimeSpan, Timestamp};
 
 /// Microseconds of a day.
@@ -12,6 +13,8 @@ pub(crate) enum Moment {
     At(Timestamp),
     /// So many microseconds after the first sample.
     AfterStartMicros(i64),
+    /// So many microseconds before the end of the recording, but not before its first sample.
+    BeforeEndMicros(i64),
     /// A time of day on the day of the recording, in microseconds after midnight.
     OfDayMicros(i64),
 }
@@ -24,6 +27,9 @@ impl Moment {
         match self {
             Self::At(at) => at,
             Self::AfterStartMicros(micros) => span.from().plus_micros(micros),
+            Self::BeforeEndMicros(micros) => {
+                span.until().plus_micros(micros.saturating_neg()).max(span.from())
+            }
             Self::OfDayMicros(micros) => {
                 let (today, tomorrow) = on_both_days(micros, span.from(), zone);
                 if today < span.from() && tomorrow <= span.until() { tomorrow } else { today }
@@ -67,13 +73,19 @@ impl std::str::FromStr for Moment {
         if let Some(micros) = time_of_day(text) {
             return Ok(Self::OfDayMicros(micros));
         }
-        let offset: jiff::SignedDuration = text.trim_start_matches('+').parse().map_err(|_| {
+        let (length, is_from_end) = match text.strip_prefix('-') {
+            Some(rest) => (rest, true),
+            None => (text.strip_prefix('+').unwrap_or(text), false),
+        };
+        let micros = duration::micros(length).map_err(|_| {
             format!(
-                "`{text}` is neither a time like 2026-01-31T12:00:00Z or 12:00, nor an offset like 90s"
+                "`{text}` is neither a time like 2026-01-31T12:00:00Z or 12:00, nor an offset from \
+                 the first sample like 90s or from the end like -2h: write {}",
+                duration::ACCEPTED
             )
         })?;
-        let micros = i64::try_from(offset.as_micros()).map_err(|_| "too far away".to_owned())?;
-        Ok(Self::AfterStartMicros(micros))
+        let micros = i64::try_from(micros).map_err(|_| format!("`{text}` is too far away"))?;
+        Ok(if is_from_end { Self::BeforeEndMicros(micros) } else { Self::AfterStartMicros(micros) })
     }
 }
 
@@ -130,6 +142,9 @@ mod tests {
             ("+120s", "2026-01-31T09:02:00Z"),
             ("5m", "2026-01-31T09:05:00Z"),
             ("1h 30m", "2026-01-31T10:30:00Z"),
+            ("-2h", "2026-01-31T19:00:00Z"),
+            ("-1h30m", "2026-01-31T19:30:00Z"),
+            ("-7d", "2026-01-31T09:00:00Z"),
         ] {
             assert_eq!(within(text, from, until), at(expected), "{text}");
         }
@@ -155,7 +170,8 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused_with_examples() {
-        for text in ["", "noon", "25:00", "12:60", "12:00:00:00", "2026-01-31"] {
+        for text in ["", "noon", "25:00", "12:60", "12:00:00:00", "2026-01-31", "--2h", "-", "+-2h"]
+        {
             let error = text.parse::<Moment>().unwrap_err();
             assert!(error.contains(text) && error.contains("12:00"), "{error}");
         }

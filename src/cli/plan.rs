@@ -106,7 +106,7 @@ fn check_places(arguments: &PlanArgs) -> Result<(), CliError> {
     protected.add(files.into_iter().flatten().map(PathBuf::as_path));
     arguments.out.iter().try_for_each(|it| protected.check_file(it))?;
     figures::check_place(&arguments.figures, &protected)?;
-    arguments.png.iter().try_for_each(|it| protected.check_pictures(it))
+    arguments.png.iter().try_for_each(|it| figures::check_pictures(it, &protected))
 }
 
 fn read(

@@ -55,7 +55,7 @@ pub(crate) struct PlanArgs {
 /// Form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlanForm {
-    /// Text for people, 80 columns wide at most
+    /// Text for people
     #[value(alias = "text")]
     Table,
     /// JSON; docs/CLI.md describes it

@@ -1,7 +1,7 @@
 //! A progress bar on standard error for work that takes longer than a second.
 
 use crate::cli::output;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -162,9 +162,17 @@ pub(crate) fn during<T>(message: &'static str, work: impl FnOnce() -> T) -> T {
 pub(crate) fn in_parts<T>(message: &'static str, parts: usize, work: impl FnOnce(&Done) -> T) -> T {
     let template = match parts {
         0 | 1 => "{spinner} {msg} {elapsed}",
-        _ => "{msg} {wide_bar} {pos} of {len}, {eta} left",
+        _ => "{msg} {wide_bar} {pos} of {len}, {left}",
     };
     shown_late(u64::try_from(parts).ok(), template, message, work)
+}
+
+/// How long the rest may take; so long as no part is done nobody knows, so the time so far is told.
+fn left(done: u64, eta: Duration, elapsed: Duration) -> String {
+    match done {
+        0 => format!("{}s so far", elapsed.as_secs()),
+        _ => format!("about {} left", HumanDuration(eta)),
+    }
 }
 
 fn shown_late<T>(
@@ -175,7 +183,11 @@ fn shown_late<T>(
 ) -> T {
     let bar = ProgressBar::with_draw_target(parts, ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+        let told = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            // A line that cannot be written is worth less than the work.
+            let _ = to.write_str(&left(state.pos(), state.eta(), state.elapsed()));
+        };
+        bar.set_style(style.with_key("left", told));
     }
     bar.set_message(message);
     let waiting = bar.clone();
@@ -192,4 +204,16 @@ fn shown_late<T>(
     let _ = watcher.join();
     bar.finish_and_clear();
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_a_part_is_done_no_estimate_is_made_up() {
+        let left = |done| left(done, Duration::from_secs(90), Duration::from_secs(4));
+        assert_eq!(left(0), "4s so far");
+        assert_eq!(left(1), "about 2 minutes left");
+    }
 }

@@ -1,6 +1,6 @@
 //! Options of `cotenant import --prometheus`.
 
-use crate::cli::args::interval;
+use crate::cli::duration::interval;
 use crate::cli::moment::timestamp;
 use crate::domain::time::{SampleInterval, Timestamp};
 use clap::Args;
@@ -23,7 +23,7 @@ pub(crate) struct PrometheusArgs {
     #[arg(long, value_name = "TIME", value_parser = timestamp, requires = "prometheus")]
     pub(crate) to: Option<Timestamp>,
     /// The time before --to, for example 24h or 7d [default: 24h]
-    #[arg(long, value_name = "DURATION", value_parser = lookback, requires = "prometheus")]
+    #[arg(long, value_name = "DURATION", value_parser = interval, requires = "prometheus")]
     pub(crate) last: Option<SampleInterval>,
     /// Let the server evaluate every so often, instead of asking for raw samples
     #[arg(long, value_name = "DURATION", value_parser = interval, requires = "prometheus")]
@@ -49,14 +49,6 @@ pub(crate) struct PrometheusArgs {
     /// Make a recording of what there is when the server goes away
     #[arg(long, requires = "prometheus")]
     pub(crate) partial: bool,
-}
-
-/// A length of time; days too, of 24 hours each.
-fn lookback(text: &str) -> Result<SampleInterval, String> {
-    match text.strip_suffix('d').and_then(|it| it.trim().parse::<u32>().ok()) {
-        Some(days) => interval(&format!("{}h", u64::from(days) * 24)),
-        None => interval(text),
-    }
 }
 
 fn header(text: &str) -> Result<(String, String), String> {

@@ -10,8 +10,6 @@ use std::path::PathBuf;
   cotenant recommend run --policy tenants.toml
   cotenant recommend run --config to-apply       also the files that make it so")]
 pub(crate) struct RecommendArgs {
-    #[command(flatten)]
-    pub(crate) question: QuestionArgs,
     /// Form of the result [default: what the ending of --out says, or table]
     #[arg(short, long, value_name = "FORM", value_enum)]
     pub(crate) output: Option<RecommendForm>,
@@ -34,13 +32,15 @@ pub(crate) struct RecommendArgs {
     #[arg(long)]
     pub(crate) no_device_plugin: bool,
     #[command(flatten)]
+    pub(crate) question: QuestionArgs,
+    #[command(flatten)]
     pub(crate) figures: FigureArgs,
 }
 
 /// Form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RecommendForm {
-    /// Text for people, 80 columns wide at most
+    /// Text for people
     #[value(alias = "text")]
     Table,
     /// JSON; docs/CLI.md describes it

@@ -1,6 +1,6 @@
 //! What the user may type after `cotenant record`.
 
-use crate::cli::args::interval;
+use crate::cli::duration::interval;
 use crate::cli::record_services_args::RecordServicesArgs;
 use crate::domain::time::SampleInterval;
 use clap::{Args, ValueEnum};
@@ -16,6 +16,7 @@ const SMALLEST_SEGMENT: u64 = 64 << 10;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cotenant record -o last-night --duration 8h
+  cotenant record -o week --duration 7d --interval 1s
   cotenant record -o run --scrape chat=http://localhost:8000/metrics")]
 pub(crate) struct RecordArgs {
     /// Recording to write, a folder
@@ -46,6 +47,9 @@ pub(crate) struct RecordArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant doctor                                before the first recording
+  cotenant doctor -o json                        for scripts; the exit code is that of the worst check")]
 pub(crate) struct DoctorArgs {
     /// Form of the result
     #[arg(short, long, value_name = "FORM", value_enum, default_value_t = DoctorForm::Table)]
@@ -59,6 +63,7 @@ pub(crate) struct DoctorArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DoctorForm {
     /// Text for people
+    #[value(alias = "text")]
     Table,
     /// JSON; docs/CLI.md describes it
     Json,

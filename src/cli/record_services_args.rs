@@ -1,5 +1,6 @@
 //! Options of a recorder about tenants and their own metrics.
 
+use crate::cli::duration::micros;
 use crate::cli::error::CliError;
 use crate::sampler::services::{Settings, Targets};
 use crate::sampler::tenants::{Resolver, Rules};
@@ -75,9 +76,9 @@ pub(crate) fn resolver(rules: Option<&Path>, root: &Path) -> Result<Resolver, Cl
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no length of time like 100ms or 1s");
-    let duration: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
-    Duration::try_from(duration).ok().filter(|it| *it >= Duration::from_millis(1)).ok_or_else(wrong)
+    let duration = Duration::from_micros(micros(text)?);
+    let is_long = duration >= Duration::from_millis(1);
+    is_long.then_some(duration).ok_or_else(|| format!("`{text}` is shorter than 1ms"))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! `cotenant report`: one HTML file, and every figure as PNG.
 
+use crate::cli::analyze::exit_code;
 use crate::cli::args::ReportArgs;
 use crate::cli::compare;
 use crate::cli::ending::check_page;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, NOT_ENOUGH_DATA};
 use crate::cli::figures;
 use crate::cli::output;
 use crate::cli::overwrite::Protected;
@@ -28,7 +29,7 @@ pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError>
     protected.check_file(&place)?;
     check_page(&place)?;
     figures::check_place(&arguments.figures, &protected)?;
-    arguments.png.iter().try_for_each(|it| protected.check_pictures(it))?;
+    arguments.png.iter().try_for_each(|it| figures::check_pictures(it, &protected))?;
     let (results, weighed) = answer_and_weigh(&arguments.question)?;
     let title = arguments.title.clone().unwrap_or_else(|| title_of(&arguments.question.inputs));
     let report = results.report(&weighed, &title, command);
@@ -41,7 +42,11 @@ pub(crate) fn run(arguments: &ReportArgs, command: &str) -> Result<u8, CliError>
         let count = pictures(&report, folder)?;
         output::info(&format!("wrote {count} figures into {}", folder.display()));
     }
-    Ok(crate::cli::analyze::exit_code(&results, None))
+    let code = exit_code(&results, None);
+    if code == NOT_ENOUGH_DATA {
+        output::warning("nothing could be judged, so the exit code is 3; the report says why");
+    }
+    Ok(code)
 }
 
 /// Writes every figure of a report as PNG; returns how many there were.

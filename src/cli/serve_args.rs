@@ -6,6 +6,9 @@ use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cotenant serve                                 then scrape http://127.0.0.1:9835/metrics
+  cotenant serve --listen 0.0.0.0:9835 --allow-remote")]
 pub(crate) struct ServeArgs {
     /// Address and port to answer at; anything but loopback needs --allow-remote
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9835")]

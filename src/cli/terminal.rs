@@ -2,7 +2,7 @@
 
 use crate::cli::output;
 use crate::report::Report;
-use crate::report::render::text::{Look, sheet};
+use crate::report::render::text::{Look, brief, sheet};
 use std::sync::OnceLock;
 
 /// Width of text where nothing narrower is there.
@@ -26,6 +26,11 @@ pub(crate) fn set(wish: Wish) {
 /// A report as text for standard output.
 pub(crate) fn shown(report: &Report) -> String {
     sheet(report, look())
+}
+
+/// The report of a recording on one or two screens; everything where the user wants it.
+pub(crate) fn in_brief(report: &Report) -> String {
+    brief(report, look())
 }
 
 /// The same with everything, for what a reader asked for by name.

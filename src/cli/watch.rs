@@ -2,17 +2,21 @@
 
 use crate::cli::error::CliError;
 use crate::cli::{output, progress, record, terminal};
+use crate::domain::outline::Outline;
 use crate::domain::time::{SampleInterval, Timestamp};
 use crate::domain::units::Seconds;
 use crate::sampler::clock::{Clock, HostClock};
-use crate::storage::{StoredRecording, has_writer};
+use crate::storage::{StoredRecording, Writer, writer};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What is looked at unless the user says how much: ten minutes.
 const LAST_US: u64 = 600_000_000;
-/// A recorder that looks at every GPU once a minute at least is late after this.
-const LATE_S: f64 = 90.0;
+/// A recorder is late after so many looks that it missed, and not before so many seconds.
+const MISSED_LOOKS: f64 = 3.0;
+const LATE_S: f64 = 5.0;
+/// How often it is asked whether the recorder is still there.
+const ASK_EVERY: Duration = Duration::from_secs(1);
 /// Escape sequences that empty a terminal and go to its first line.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 /// Rows of a terminal that are not for the answer: the head, the hint and the prompt.
@@ -22,8 +26,10 @@ const OTHER_ROWS: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Recorder {
     Records,
-    /// It writes nothing although it did not end.
+    /// It is there and writes nothing.
     IsLate,
+    /// It is not there any more, and did not end as it should.
+    IsGone,
     HasStopped,
 }
 
@@ -60,7 +66,7 @@ pub(crate) fn watch(
         };
         let newest = recording.outline().span.map(|it| it.until());
         let age_s = newest.map(|it| HostClock.now().stamp().seconds_since(it).max(0.0));
-        let recorder = state(has_writer(folder), age_s);
+        let recorder = state(writer(folder), age_s, late_s(recording.outline()));
         let now = (newest, recording.outline().readings, recorder);
         let is_new = seen != Some(now);
         if is_new {
@@ -81,8 +87,29 @@ pub(crate) fn watch(
         if !is_read {
             return Ok(0);
         }
-        progress::pause(pause);
+        wait(folder, pause, recorder);
     }
+}
+
+/// Waits for the next look; less where a recorder that was there is there no more.
+fn wait(folder: &Path, pause: Duration, recorder: Recorder) {
+    let mut left = pause;
+    while !left.is_zero() {
+        let step = left.min(ASK_EVERY);
+        progress::pause(step);
+        left -= step;
+        let was_there = matches!(recorder, Recorder::Records | Recorder::IsLate);
+        if was_there && writer(folder) != Writer::Alive {
+            return;
+        }
+    }
+}
+
+/// From which age of its newest sample on a recorder is late, in seconds.
+fn late_s(outline: &Outline) -> f64 {
+    let asked = outline.sources.iter().filter_map(|it| it.asked_interval);
+    let slowest = asked.map(SampleInterval::as_seconds).fold(0.0, f64::max);
+    (MISSED_LOOKS * slowest).max(LATE_S)
 }
 
 /// The one recording to watch.
@@ -96,11 +123,12 @@ fn folder(inputs: &[PathBuf]) -> Result<&Path, CliError> {
     }
 }
 
-fn state(has_writer: bool, age_s: Option<f64>) -> Recorder {
-    match (has_writer, age_s) {
-        (false, _) => Recorder::HasStopped,
-        (true, Some(age_s)) if age_s > LATE_S => Recorder::IsLate,
-        (true, _) => Recorder::Records,
+fn state(writer: Writer, age_s: Option<f64>, late_s: f64) -> Recorder {
+    match (writer, age_s) {
+        (Writer::Nobody, _) => Recorder::HasStopped,
+        (Writer::Died, _) => Recorder::IsGone,
+        (Writer::Alive, Some(age_s)) if age_s > late_s => Recorder::IsLate,
+        (Writer::Alive, _) => Recorder::Records,
     }
 }
 
@@ -115,13 +143,19 @@ fn told(error: &CliError) -> String {
 }
 
 fn head(age_s: Option<f64>, recorder: Recorder) -> String {
-    let age = age_s.map_or_else(
-        || "no sample yet".to_owned(),
-        |it| format!("newest sample {} old", Seconds(it)),
-    );
+    let age = match (age_s, recorder) {
+        (None, _) => "no sample yet".to_owned(),
+        (Some(it), Recorder::IsLate | Recorder::IsGone) => {
+            format!("no new samples for {}", Seconds(it))
+        }
+        (Some(it), _) => format!("newest sample {} old", Seconds(it)),
+    };
     let state = match recorder {
         Recorder::Records => "the recorder records",
-        Recorder::IsLate => "the recorder writes nothing, or was killed",
+        Recorder::IsLate => "the recorder is there and writes nothing",
+        Recorder::IsGone => {
+            "the recorder is not running: it was killed, or crashed; record --append goes on"
+        }
         Recorder::HasStopped => "the recorder has stopped",
     };
     format!("{age}; {state}; Ctrl-C ends this")
@@ -145,14 +179,43 @@ fn rule() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::source::{Source, SourceId};
 
     #[test]
     fn a_recorder_that_went_away_is_told_from_one_that_hangs() {
-        assert_eq!(state(true, Some(2.0)), Recorder::Records);
-        assert_eq!(state(true, None), Recorder::Records, "it has just begun");
-        assert_eq!(state(true, Some(600.0)), Recorder::IsLate);
-        assert_eq!(state(false, Some(2.0)), Recorder::HasStopped);
-        let head = head(Some(2.0), Recorder::HasStopped);
-        assert!(head.contains("2.00 s old") && head.contains("has stopped"), "{head}");
+        let state = |writer, age_s| state(writer, age_s, 5.0);
+        assert_eq!(state(Writer::Alive, Some(2.0)), Recorder::Records);
+        assert_eq!(state(Writer::Alive, None), Recorder::Records, "it has just begun");
+        assert_eq!(state(Writer::Alive, Some(6.0)), Recorder::IsLate);
+        assert_eq!(state(Writer::Died, Some(2.0)), Recorder::IsGone);
+        assert_eq!(state(Writer::Nobody, Some(2.0)), Recorder::HasStopped);
+        for (recorder, parts) in [
+            (Recorder::HasStopped, ["newest sample 7.00 s old", "has stopped"]),
+            (Recorder::IsLate, ["no new samples for 7.00 s", "writes nothing"]),
+            (Recorder::IsGone, ["no new samples for 7.00 s", "is not running"]),
+        ] {
+            let head = head(Some(7.0), recorder);
+            assert!(parts.iter().all(|it| head.contains(it)), "{head}");
+        }
+    }
+
+    #[test]
+    fn a_recorder_is_late_after_three_looks_and_not_before_five_seconds() {
+        let asked = |seconds: u64| {
+            let source = Source {
+                id: SourceId(0),
+                format: "sampler".to_owned(),
+                tool: "cotenant".to_owned(),
+                tool_version: None,
+                file: None,
+                asked_interval: SampleInterval::from_micros(seconds * 1_000_000),
+                clock: "UTC".to_owned(),
+                readings: std::collections::BTreeMap::new(),
+            };
+            Outline { sources: vec![source], ..Outline::default() }
+        };
+        assert_eq!(late_s(&Outline::default()), 5.0);
+        assert_eq!(late_s(&asked(1)), 5.0);
+        assert_eq!(late_s(&asked(60)), 180.0);
     }
 }

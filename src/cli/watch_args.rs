@@ -1,6 +1,6 @@
 //! How to look at a recording again and again while it grows.
 
-use crate::cli::args::interval;
+use crate::cli::duration::interval;
 use crate::domain::time::SampleInterval;
 use clap::Args;
 

@@ -2,7 +2,7 @@
 
 use crate::cli::error::CliError;
 use crate::cli::output;
-use crate::cli::progress::during;
+use crate::cli::progress::{during, in_parts};
 use crate::cli::recommend_seen::tenants;
 use crate::cli::results::Results;
 use crate::cluster::facts::NodeWords;
@@ -71,8 +71,13 @@ pub(crate) fn weigh(it: &Weighing<'_>, results: &Results) -> Result<Weighed, Cli
     });
     listen(&mut situations, &results.outline, it.words);
     warn_unused(it.said, &situations);
-    let verdicts: Vec<Verdict> = during("weighing", || {
-        situations.par_iter().map(|it| decide(it, &results.policy)).collect()
+    let verdicts: Vec<Verdict> = in_parts("weighing", situations.len(), |done| {
+        let verdict = |it| {
+            let verdict = decide(it, &results.policy);
+            done.one();
+            verdict
+        };
+        situations.par_iter().map(verdict).collect()
     });
     let together = match it.asks_together {
         true => during("grouping", || together(&situations, &results.policy)),

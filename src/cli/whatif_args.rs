@@ -1,6 +1,7 @@
 //! What the user may type after `cotenant whatif`.
 
 use crate::cli::args::ForeignArgs;
+use crate::cli::duration::seconds;
 use crate::cli::figure_args::FigureArgs;
 use crate::cli::whatif_memory::size;
 use crate::colocation::models::{KnownModel, MODELS, named};
@@ -100,7 +101,7 @@ pub(crate) enum Way {
 /// Form of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WhatIfForm {
-    /// Text for people, 80 columns wide at most
+    /// Text for people
     #[value(alias = "text")]
     Table,
     /// JSON; docs/CLI.md describes it
@@ -125,15 +126,10 @@ pub(crate) enum Broken {
 /// Longest turn that is believed, seconds.
 const LONGEST_TURN_S: f64 = 60.0;
 
-fn seconds(text: &str) -> Option<f64> {
-    let duration: jiff::SignedDuration = text.trim().parse().ok()?;
-    Some(duration.as_secs_f64())
-}
-
 fn turn(text: &str) -> Result<f64, String> {
-    seconds(text)
+    Some(seconds(text)?)
         .filter(|it| *it > 0.0 && *it <= LONGEST_TURN_S)
-        .ok_or_else(|| format!("`{text}` is no length of a turn like 2ms or 150us"))
+        .ok_or_else(|| format!("`{text}` is not above 0 and up to 1m, like 2ms or 150us"))
 }
 
 fn watts(text: &str) -> Result<f64, String> {
@@ -204,7 +200,7 @@ fn objective(text: &str) -> Result<Objective, String> {
             }
             Limit::Factor(factor)
         }
-        None => Limit::Seconds(seconds(limit).filter(|it| *it > 0.0).ok_or_else(wrong)?),
+        None => Limit::Seconds(seconds(limit).ok().filter(|it| *it > 0.0).ok_or_else(wrong)?),
     };
     Ok(Objective { level, limit })
 }

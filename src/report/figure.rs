@@ -2,6 +2,7 @@
 
 mod changes;
 mod fleet;
+mod names;
 mod size;
 mod slowdowns;
 mod suspects;

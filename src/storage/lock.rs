@@ -6,12 +6,36 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// So often a lock that is held is asked for again: a few milliseconds.
+const MOST_TRIES: u32 = 2_000;
 /// Name of the file.
 pub(crate) const LOCK: &str = "writer.lock";
 
-/// Whether somebody writes there, or died while writing.
-pub fn has_writer(folder: &Path) -> bool {
-    folder.join(LOCK).exists()
+/// Whether somebody writes to a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writer {
+    /// A program holds it.
+    Alive,
+    /// One held it and died before it could close it.
+    Died,
+    /// Nobody does; the last one closed it.
+    Nobody,
+}
+
+/// Who writes to the recording in `folder`, as its lock says, which the system lets go with its program.
+///
+/// A lock that cannot be asked, as on some shared file systems, counts as held.
+pub fn writer(folder: &Path) -> Writer {
+    let path = folder.join(LOCK);
+    let Ok(file) = File::open(&path) else {
+        return if path.exists() { Writer::Alive } else { Writer::Nobody };
+    };
+    match file.try_lock_shared() {
+        // Between opening and asking it may have been let go and removed.
+        Ok(()) if stands_at(&file, &path) => Writer::Died,
+        Ok(()) => Writer::Nobody,
+        Err(_) => Writer::Alive,
+    }
 }
 
 /// Holds a recording; let go when dropped, and by the system when the program dies.
@@ -28,11 +52,17 @@ impl Lock {
     pub(crate) fn take(folder: &Path) -> Result<Self, StorageError> {
         let path = folder.join(LOCK);
         let io = |doing| move |source| StorageError::Io { path: folder.join(LOCK), doing, source };
+        let mut tries_left = MOST_TRIES;
         loop {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false);
             let mut file = options.open(&path).map_err(io("creating"))?;
             match file.try_lock() {
+                // Whoever only asks whether somebody writes holds it for an instant.
+                Err(TryLockError::WouldBlock) if tries_left > 0 => {
+                    tries_left -= 1;
+                    continue;
+                }
                 Err(TryLockError::WouldBlock) => {
                     let mut pid = String::new();
                     let _ = file.read_to_string(&mut pid);
@@ -70,4 +100,24 @@ impl Drop for Lock {
 fn stands_at(file: &File, path: &Path) -> bool {
     let both = std::fs::metadata(path).ok().zip(file.metadata().ok());
     both.is_some_and(|(there, ours)| (there.dev(), there.ino()) == (ours.dev(), ours.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_that_died_is_told_from_one_that_writes_and_one_that_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(writer(folder.path()), Writer::Nobody);
+        let lock = Lock::take(folder.path()).unwrap();
+        assert_eq!(writer(folder.path()), Writer::Alive);
+        drop(lock);
+        assert_eq!(writer(folder.path()), Writer::Nobody);
+        std::fs::write(folder.path().join(LOCK), "1234").unwrap();
+        assert_eq!(writer(folder.path()), Writer::Died);
+        let next = Lock::take(folder.path()).unwrap();
+        assert_eq!(writer(folder.path()), Writer::Alive, "the next one goes on where it stopped");
+        drop(next);
+    }
 }

@@ -16,7 +16,7 @@ mod segment;
 mod writer;
 
 pub use live::{LiveWriter, Rotation};
-pub use lock::has_writer;
+pub use lock::{Writer, writer};
 pub use reader::{Selection, StoredRecording};
 pub use writer::{Mode, RecordingWriter};
 

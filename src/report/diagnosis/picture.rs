@@ -8,7 +8,7 @@ use crate::report::influences::quantities::length;
 use crate::report::wording::{clean, list, name, span};
 
 /// Name of the picture, for files too.
-const ID: &str = "victim-and-suspects";
+const ID: &str = "suspects";
 
 /// The picture of a diagnosis, to be drawn on its own.
 pub fn picture(diagnosis: &Diagnosis) -> Figure {

@@ -59,7 +59,7 @@ pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> V
             blocks.push(statement(Mark::Fine, "", "nothing has to change", Vec::new()));
         }
     }
-    let ways = predicted::blocks(verdict, &anchor);
+    let ways = predicted::blocks(verdict, &slug(&label));
     if !ways.is_empty() {
         blocks.push(heading(3, &format!("{anchor}-ways"), "What each way would do"));
         blocks.extend(ways);

@@ -9,7 +9,7 @@ use crate::report::whatif::{Row, Scene, WhatIf, way};
 use crate::report::wording::{clean, name};
 
 /// Name of the picture, for files too.
-const ID: &str = "slowdowns";
+const ID: &str = "ways";
 
 /// The picture of the answer, to be drawn on its own.
 pub fn picture(input: &WhatIf<'_>) -> Figure {

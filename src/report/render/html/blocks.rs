@@ -181,6 +181,6 @@ mod tests {
     fn figures_of_one_device_move_together_and_others_do_not() {
         assert_eq!(axis_of("timeline-gpu-0"), axis_of("memory-stack-gpu-0"));
         assert_ne!(axis_of("timeline-gpu-0"), axis_of("timeline-gpu-1"));
-        assert_ne!(axis_of("victim-and-suspects"), axis_of("timeline-gpu-1"));
+        assert_ne!(axis_of("suspects"), axis_of("timeline-gpu-1"));
     }
 }

@@ -1,7 +1,7 @@
 //! Changes out of characters: an interval around a line of no change.
 
 use crate::report::figure::{ChangeKind, ChangeRow, ChangesFigure};
-use crate::report::render::text::figures::{room, row};
+use crate::report::render::text::figures::{axis, room, row};
 use crate::report::render::text::style::{Pen, Style};
 
 /// One line for each metric of each tenant.
@@ -16,10 +16,7 @@ pub(super) fn changes(pen: &mut Pen, figure: &ChangesFigure) {
             row(pen, &format!("  {}", it.name), &line(it, columns, most), number);
         }
     }
-    let end = format!("×{most:.1}");
-    let start = format!("÷{most:.1}");
-    let between = " ".repeat(columns.saturating_sub(start.chars().count() + end.chars().count()));
-    row(pen, "", &format!("{start}{between}{end}"), "change");
+    axis(pen, &format!("÷{most:.1}"), &format!("×{most:.1}"), "change");
     let key =
         "◆ worse, ● better, ■ changed, ○ not shown; ─ 95 % interval; │ no change; logarithmic";
     pen.paragraph("  ", key, Style::Faint);

@@ -43,25 +43,51 @@ pub(super) fn figure(pen: &mut Pen, figure: &Figure) {
     }
 }
 
+/// Columns for the picture between a name and a number.
 pub(super) fn room(pen: &Pen) -> usize {
-    pen.width().saturating_sub(NAME + NUMBER + 5).max(8)
+    pen.width().saturating_sub(name_columns(pen) + NUMBER + 5).max(8)
 }
 
+/// Columns for a name: no more than the picture gets.
+fn name_columns(pen: &Pen) -> usize {
+    (pen.width().saturating_sub(NUMBER + 5) / 2).min(NAME)
+}
+
+/// A name, its picture and its number; what does not fit beside the picture stands above or below it.
 pub(super) fn row(pen: &mut Pen, name: &str, picture: &str, number: &str) {
     let mut name = shorten(name, NAME);
     while name.width() > NAME {
         name = shorten(&name, name.chars().count() - 1);
     }
-    let padding = " ".repeat(NAME - name.width());
+    let columns = name_columns(pen);
+    if name.width() > columns {
+        pen.line(&[("  ", Style::Plain), (&name, Style::Plain)]);
+        name.clear();
+    }
+    let before = format!("  {name}{} {picture}", " ".repeat(columns - name.width()));
     let number = format!(" {number:>NUMBER$}");
-    pen.line(&[
-        ("  ", Style::Plain),
-        (&name, Style::Plain),
-        (&padding, Style::Plain),
-        (" ", Style::Plain),
-        (picture, Style::Plain),
-        (&number, Style::Plain),
-    ]);
+    if before.width() + number.width() <= pen.width() {
+        pen.line(&[(&before, Style::Plain), (&number, Style::Plain)]);
+        return;
+    }
+    pen.line(&[(&before, Style::Plain)]);
+    let number = number.trim_start();
+    let indent = " ".repeat(pen.width().saturating_sub(number.width() + 1));
+    pen.line(&[(&indent, Style::Plain), (number, Style::Plain)]);
+}
+
+/// What the first and the last column of the pictures above stand for, and the numbers beside them.
+pub(super) fn axis(pen: &mut Pen, first: &str, last: &str, number: &str) {
+    let columns = room(pen);
+    match columns.checked_sub(first.width() + last.width()) {
+        Some(between @ 1..) => {
+            row(pen, "", &format!("{first}{}{last}", " ".repeat(between)), number);
+        }
+        _ => {
+            let number = if number.is_empty() { String::new() } else { format!("; {number}") };
+            pen.paragraph("  ", &format!("from {first} to {last}{number}"), Style::Faint);
+        }
+    }
 }
 
 /// One line for each row: the mean of each stretch, and the mean of all at the right.
@@ -84,8 +110,7 @@ fn timeline(pen: &mut Pen, figure: &TimelineFigure) {
     let (from, until) = (stamp(figure.span.from()), stamp(figure.span.until()));
     let time = |it: &str| it.split_once(' ').map_or(String::new(), |it| it.1.to_owned());
     let (from, until) = (time(from.trim_end_matches(" UTC")), time(&until));
-    let between = " ".repeat(columns.saturating_sub(from.width() + until.width()));
-    row(pen, "", &format!("{from}{between}{until}"), "mean");
+    axis(pen, &from, &until, "mean");
 }
 
 /// Mean of each of so many stretches; `None` where there are no samples.

@@ -1,6 +1,7 @@
 //! A report as plain text for a terminal: verdict first, never wider than asked for.
 
 mod ascii;
+mod brief;
 mod changes;
 mod figures;
 mod fleet;
@@ -15,6 +16,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use brief::brief;
 pub use look::Look;
 
 use crate::domain::units::Seconds;
@@ -46,12 +48,18 @@ pub(crate) fn text(report: &Report, width: usize, colour: bool) -> String {
 
 /// The report for a place that is like this, in lines of never fewer than 40 columns.
 pub fn sheet(report: &Report, look: Look) -> String {
-    let mut pen = Pen::new(Look { width: look.width.max(NARROWEST), ..look });
-    pen.paragraph("", &report.title, Style::Title);
-    pen.paragraph("", &report.subtitle, Style::Faint);
+    let mut pen = begun(report, look);
     let all: Vec<&Block> = report.blocks.iter().collect();
     blocks(&mut pen, &all, &Sparks::of(&report.blocks));
     pen.into_text()
+}
+
+/// A sheet with its title.
+fn begun(report: &Report, look: Look) -> Pen {
+    let mut pen = Pen::new(Look { width: look.width.max(NARROWEST), ..look });
+    pen.paragraph("", &report.title, Style::Title);
+    pen.paragraph("", &report.subtitle, Style::Faint);
+    pen
 }
 
 fn blocks(pen: &mut Pen, blocks: &[&Block], sparks: &Sparks) {
@@ -147,7 +155,12 @@ fn verdict(pen: &mut Pen, card: &VerdictCard) {
         let columns = GLANCE.min(pen.width().saturating_sub(32)).max(8);
         let shape = sparks::spark(*span, series, 100.0, columns);
         let key = format!("  0 to 100 % over {}", Seconds(span.seconds()));
-        pen.line(&[("    ", Style::Plain), (&shape, Style::Plain), (&key, Style::Faint)]);
+        if 4 + columns + key.width() <= pen.width() {
+            pen.line(&[("    ", Style::Plain), (&shape, Style::Plain), (&key, Style::Faint)]);
+        } else {
+            pen.line(&[("    ", Style::Plain), (&shape, Style::Plain)]);
+            pen.paragraph("    ", key.trim_start(), Style::Faint);
+        }
     }
     let known = |it: &&(String, Cell)| !matches!(it.1, Cell::Missing(_));
     let fact = |(name, value): &(String, Cell)| match value {

@@ -1,7 +1,7 @@
 //! Slowdowns out of characters: `o` for the median and `◆` for the p99 on their intervals.
 
 use crate::report::figure::{SlowdownRow, SlowdownsFigure, Whisker};
-use crate::report::render::text::figures::{room, row};
+use crate::report::render::text::figures::{axis, room, row};
 use crate::report::render::text::style::{Pen, Style};
 
 /// Slowdowns that the axis may end at.
@@ -22,9 +22,7 @@ pub(super) fn slowdowns(pen: &mut Pen, figure: &SlowdownsFigure) {
             row(pen, &format!("  {}", it.name), &line(it, columns, end), &number);
         }
     }
-    let until = format!("{end}x");
-    let between = " ".repeat(columns.saturating_sub(2 + until.len()));
-    row(pen, "", &format!("1x{between}{until}"), "p99");
+    axis(pen, "1x", &format!("{end}x"), "p99");
     pen.paragraph("  ", "o median, ◆ p99, ─ the interval of p99; logarithmic", Style::Faint);
 }
 

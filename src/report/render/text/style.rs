@@ -70,6 +70,9 @@ pub(super) fn mark_sign(mark: Mark) -> &'static str {
     }
 }
 
+/// Columns that a text needs beside what it hangs from.
+const LEAST_BESIDE: usize = 12;
+
 /// Writes lines that are never wider than asked for.
 pub(super) struct Pen {
     text: String,
@@ -135,6 +138,12 @@ impl Pen {
         style: Style,
     ) {
         let (start, text) = (self.spelled(start), self.spelled(text));
+        if start.width() + LEAST_BESIDE > self.width() && !start.trim().is_empty() {
+            let before = " ".repeat(start.width() - start.trim_start().width());
+            self.paragraph(&before, start.trim(), start_style);
+            self.paragraph(indent, &text, style);
+            return;
+        }
         let first = self.width().saturating_sub(start.width());
         let others = self.width().saturating_sub(indent.width());
         for (position, line) in wrapped(&glued(&text), first, others).iter().enumerate() {

@@ -4,11 +4,10 @@ use crate::report::block::{Cell, Table};
 use crate::report::cells::words;
 use crate::report::figure::{MatrixCell, MatrixFigure, SuspectsFigure};
 use crate::report::influences::quantities::quantity;
-use crate::report::render::text::figures::{level, room, row};
+use crate::report::render::text::figures::{axis as write_axis, level, room, row};
 use crate::report::render::text::style::{Pen, Style};
 use crate::report::render::text::table::grid;
 use crate::report::wording::{percent, shorten, stamp};
-use unicode_width::UnicodeWidthStr;
 
 /// Longest name of a victim over its column, in characters.
 const LONGEST_VICTIM: usize = 16;
@@ -60,9 +59,9 @@ pub(super) fn suspects(pen: &mut Pen, figure: &SuspectsFigure) {
     let time = |it: &str| it.split_once(' ').map_or(String::new(), |it| it.1.to_owned());
     let from = time(stamp(figure.span.from()).trim_end_matches(" UTC"));
     let until = time(&stamp(figure.span.until()));
-    let between = " ".repeat(columns.saturating_sub(from.width() + until.width()));
-    row(pen, "", &format!("{from}{between}{until}"), "");
-    let key = "Number: greatest value of the victim, mean activity of the others while there. \u{b7}: not seen.";
+    write_axis(pen, &from, &until, "");
+    let key =
+        "Number: greatest value of the victim, mean activity of the others while there. \u{b7}: not seen.";
     pen.paragraph("  ", key, Style::Faint);
 }
 

@@ -19,6 +19,8 @@ const MOST_ROWS: usize = 16;
 const MOST_VERDICTS: usize = 40;
 /// Before what stands below a row.
 const BELOW: &str = "      ";
+/// Before the values of a record.
+const RECORD: &str = "    ";
 
 /// A table with its heading, and why values are missing.
 pub(super) fn table(pen: &mut Pen, table: &Table, sparks: &Sparks) {
@@ -178,9 +180,23 @@ fn row(
     }
 }
 
+/// A value with its title that stay in one line where they fit; the value alone always does.
+fn titled(title: &str, value: &str, room: usize) -> String {
+    let glue = |it: &str| it.replace(' ', "\u{a0}");
+    let whole = format!("{title} {value}");
+    match (whole.width() <= room, value.width() <= room) {
+        (true, _) => glue(&whole),
+        (false, true) => format!("{title} {}", glue(value)),
+        (false, false) => whole,
+    }
+}
+
 /// One record after the other: its name, then short values in a row, then each sentence.
 fn records(pen: &mut Pen, table: &Table, cells: &[Vec<String>]) {
-    let is_sentence = |it: &Cell| matches!(it, Cell::Text(text) if text.width() > LONGEST_NAME);
+    let is_sentence = |it: &Cell| match it {
+        Cell::Text(text) | Cell::Marked(_, text) => text.width() > LONGEST_NAME,
+        _ => false,
+    };
     for (looks, texts) in table.rows.iter().zip(cells) {
         let mut named = table.columns.iter().zip(texts).zip(looks);
         if let Some(((_, first), _)) = named.next() {
@@ -188,12 +204,11 @@ fn records(pen: &mut Pen, table: &Table, cells: &[Vec<String>]) {
         }
         let (sentences, short): (Vec<_>, Vec<_>) =
             named.filter(|it| !it.0.1.is_empty()).partition(|it| is_sentence(it.1));
-        let short: Vec<String> = short
-            .iter()
-            .map(|((column, text), _)| format!("{} {text}", column.title).replace(' ', "\u{a0}"))
-            .collect();
+        let room = pen.width().saturating_sub(RECORD.len());
+        let short: Vec<String> =
+            short.iter().map(|((column, text), _)| titled(&column.title, text, room)).collect();
         if !short.is_empty() {
-            pen.paragraph("    ", &short.join(" · "), Style::Plain);
+            pen.paragraph(RECORD, &short.join(" · "), Style::Plain);
         }
         for ((column, text), cell) in sentences {
             let start = format!("    {}: ", column.title);

@@ -1,9 +1,12 @@
 //! What holds for text in every width: nothing too wide, nothing squeezed, nothing lost.
 
+use crate::domain::outline::Outline;
 use crate::report::Report;
 use crate::report::block::{Align, Block, Cell, Column, Table};
 use crate::report::render::text::{Look, sheet};
-use crate::report::specimen::{crowd, specimen};
+use crate::report::specimen::quarrel::quarrel;
+use crate::report::specimen::{case, crowd, specimen};
+use std::collections::BTreeMap;
 use unicode_width::UnicodeWidthStr;
 
 const WIDTHS: [usize; 4] = [60, 80, 100, 120];
@@ -81,6 +84,49 @@ fn a_heading_never_stacks_up_and_no_line_is_too_wide() {
             for line in shown.lines() {
                 assert!(line.width() <= width, "{width}: {line}");
             }
+        }
+    }
+}
+
+/// Every number of a text with how often it stands there.
+fn numbers(text: &str) -> BTreeMap<&str, usize> {
+    let mut found = BTreeMap::new();
+    for number in text.split(|it: char| !it.is_ascii_digit() && it != '.' && it != ',') {
+        let number = number.trim_matches(['.', ',']);
+        if number.contains(|it: char| it.is_ascii_digit()) {
+            *found.entry(number).or_insert(0) += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn nothing_is_cut_inside_a_number_however_narrow_it_is() {
+    let diagnosis = crate::report::diagnosis::report(&crate::report::diagnosis::DiagnosisInput {
+        diagnosis: &case::diagnosis(),
+        outline: &Outline::default(),
+        tool_version: "0.1.0",
+        command: "",
+    });
+    let reports =
+        [loads(), specimen().report(), crowd(3, 4).report(), quarrel().report(), diagnosis];
+    for report in reports {
+        let wide = sheet(&report, Look::plain(200));
+        let wanted = numbers(&wide);
+        for width in [40, 44, 50, 60] {
+            let narrow = sheet(&report, Look::plain(width));
+            let shown = numbers(&narrow);
+            for number in shown.keys() {
+                assert!(
+                    wanted.contains_key(number),
+                    "{width}: a part of a number, {number}\n{narrow}"
+                );
+            }
+            for (number, times) in &wanted {
+                let found = shown.get(number).copied().unwrap_or(0);
+                assert!(found >= *times, "{width}: {number} {found} of {times} times\n{narrow}");
+            }
+            assert!(narrow.lines().all(|it| it.width() <= width), "{width}");
         }
     }
 }
