@@ -100,7 +100,7 @@ pub fn contrast(
     if squares(&matched) <= DUST * squares(seen) {
         return None;
     }
-    let mut ring = Ring::of(n);
+    let ring = Ring::of(n);
     let is_seen: Vec<f64> = on.iter().map(|it| f64::from(u8::from(it.is_some()))).collect();
     let is_known: Vec<f64> = strata.iter().map(|it| f64::from(u8::from(it.is_some()))).collect();
     let (x, y) = (

@@ -49,6 +49,25 @@ pub struct Lags {
     pub reach: usize,
 }
 
+/// A column of the regression: a series so many bins ago, or its square.
+#[derive(Clone, Copy)]
+struct Term<'a> {
+    series: &'a [f64],
+    lag: usize,
+    is_square: bool,
+}
+
+impl<'a> Term<'a> {
+    fn of(series: &'a [f64], lag: usize) -> Self {
+        Self { series, lag, is_square: false }
+    }
+
+    fn at(&self, row: usize) -> f64 {
+        let value = self.series[row - self.lag];
+        if self.is_square { value * value } else { value }
+    }
+}
+
 /// A panel with its regression worked out, for a test of each suspect.
 ///
 /// The victim is regressed on its own past, on its load now and as far back as that past (so that what the past owes to the load is
@@ -104,9 +123,11 @@ impl<'a> Conditioned<'a> {
         for drift in it.stretches.clone() {
             let rows: Vec<usize> = drift.bins.clone().filter(|row| it.has_row(*row)).collect();
             let mut block = DMatrix::zeros(rows.len(), it.columns() + 1);
-            for (place, row) in rows.iter().enumerate() {
-                it.fill(*row, |column, value| block[(place, column)] = value);
-            }
+            let terms = it.past().chain(it.present()).chain([Term::of(it.panel.victim, 0)]);
+            block.column_iter_mut().zip(terms).for_each(|(mut column, term)| {
+                let values = rows.iter().map(|row| term.at(*row));
+                column.iter_mut().zip(values).for_each(|(to, value)| *to = value);
+            });
             it.spent_on_drift += drift.remove(&rows, &mut block);
             it.triangle.add(&block);
         }
@@ -192,27 +213,23 @@ impl<'a> Conditioned<'a> {
             && self.panel.victim[row - self.lags.own..row].iter().all(|it| it.is_finite())
     }
 
-    /// Hands out every column of a row but the victim's past: load, conditions, suspects.
-    fn fill_present(&self, row: usize, mut push: impl FnMut(f64)) {
-        if let Some(load) = self.panel.load {
-            (0..=self.lags.own).for_each(|lag| push(load[row - lag]));
-            (0..=SQUARE_LAGS).for_each(|lag| push(load[row - lag] * load[row - lag]));
-        }
-        for series in self.panel.conditions.iter().chain(&self.panel.suspects) {
-            (0..=self.lags.reach).for_each(|lag| push(series[row - lag]));
-        }
+    /// The victim's own past.
+    fn past(&self) -> impl Iterator<Item = Term<'a>> {
+        let victim = self.panel.victim;
+        (1..=self.lags.own).map(move |lag| Term::of(victim, lag))
     }
 
-    /// Hands out every column of a row, the victim last.
-    fn fill(&self, row: usize, mut put: impl FnMut(usize, f64)) {
-        let mut next = 0;
-        let mut push = |value: f64| {
-            put(next, value);
-            next += 1;
-        };
-        (1..=self.lags.own).for_each(|lag| push(self.panel.victim[row - lag]));
-        self.fill_present(row, &mut push);
-        push(self.panel.victim[row]);
+    /// Every column but the victim's past: load, conditions, suspects.
+    fn present(&self) -> impl Iterator<Item = Term<'a>> {
+        let Lags { own, reach } = self.lags;
+        let load = self.panel.load.into_iter().flat_map(move |load| {
+            let plain = (0..=own).map(move |lag| Term::of(load, lag));
+            let squares =
+                (0..=SQUARE_LAGS).map(move |lag| Term { series: load, lag, is_square: true });
+            plain.chain(squares)
+        });
+        let rest = self.panel.conditions.iter().chain(&self.panel.suspects);
+        load.chain(rest.flat_map(move |it| (0..=reach).map(|lag| Term::of(it, lag))))
     }
 
     /// Every column but those of one suspect.
@@ -319,15 +336,14 @@ impl<'a> Conditioned<'a> {
         for drift in &self.stretches {
             let rows: Vec<usize> =
                 drift.bins.clone().filter(|row| self.has_present[*row]).collect();
-            let mut left = DMatrix::zeros(rows.len(), 1);
-            for (place, row) in rows.iter().enumerate() {
-                let (mut next, mut explained) = (0, 0.0);
-                self.fill_present(*row, |value| {
-                    explained += weights[next] * value;
-                    next += 1;
-                });
-                left[(place, 0)] = self.panel.victim[*row] - explained;
+            let mut explained = vec![0.0; rows.len()];
+            for (term, weight) in self.present().zip(&weights).filter(|it| *it.1 != 0.0) {
+                let values = rows.iter().map(|row| term.at(*row));
+                explained.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
             }
+            let mut left = DMatrix::from_fn(rows.len(), 1, |place, _| {
+                self.panel.victim[rows[place]] - explained[place]
+            });
             if drift.remove(&rows, &mut left) == rows.len() {
                 continue;
             }

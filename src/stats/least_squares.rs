@@ -1,7 +1,8 @@
 //! Least squares over rows that come in blocks, for as many sub-models as wanted afterwards.
 
+use crate::stats::householder::triangular_factor;
 use nalgebra::DMatrix;
-use nalgebra::linalg::{ColPivQR, QR};
+use nalgebra::linalg::ColPivQR;
 
 /// A column whose part not explained by those chosen before it is smaller than this, relative to
 /// itself, adds nothing but rounding.
@@ -32,7 +33,7 @@ impl Triangle {
         stacked.rows_mut(0, held).copy_from(&self.factor);
         stacked.rows_mut(held, block.nrows()).copy_from(block);
         self.rows += block.nrows();
-        self.factor = if stacked.nrows() > columns { QR::new(stacked).unpack_r() } else { stacked };
+        self.factor = if stacked.nrows() > columns { triangular_factor(stacked) } else { stacked };
     }
 
     /// Rows taken so far.

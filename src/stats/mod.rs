@@ -7,7 +7,7 @@
 //! of bins (`granger`, `contrast`, `dose`), NaN marks a bin in which one of them was not seen. Random
 //! numbers come from a seed that the caller gives,
 //! so the same slice always gives the same bits on one machine; between machines the last bits of
-//! what goes through a Fourier transform may differ, as it uses the instructions at hand.
+//! what goes through a Fourier transform or a matrix product may differ, as these use the instructions at hand.
 #![warn(missing_docs)]
 
 pub mod before_after;
@@ -22,6 +22,7 @@ pub mod dose;
 pub mod drift;
 mod fourier;
 pub mod granger;
+mod householder;
 pub mod least_squares;
 mod lomb_scargle;
 pub mod moments;

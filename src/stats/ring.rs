@@ -1,6 +1,6 @@
 //! A series turned against another around a ring: every rotation at once.
 
-use crate::stats::fourier::{Fourier, comfortable_length};
+use crate::stats::fourier::{comfortable_length, forward, inverse};
 use realfft::num_complex::Complex;
 use std::collections::VecDeque;
 
@@ -9,27 +9,26 @@ pub(crate) struct Ring {
     samples: usize,
     /// Twice the samples, so that the transform is fast whatever factors their number has.
     padded: usize,
-    fourier: Fourier,
 }
 
 impl Ring {
     /// A ring of so many samples.
     pub(crate) fn of(samples: usize) -> Self {
         let padded = comfortable_length(2 * samples);
-        Self { samples, padded, fourier: Fourier::default() }
+        Self { samples, padded }
     }
 
     /// The transform of a series, ready for products.
-    pub(crate) fn transform(&mut self, values: &[f64]) -> Vec<Complex<f64>> {
+    pub(crate) fn transform(&self, values: &[f64]) -> Vec<Complex<f64>> {
         let mut padded = vec![0.0; self.padded];
         padded[..values.len()].copy_from_slice(values);
-        self.fourier.forward(padded)
+        forward(padded)
     }
 
     /// Σ_t x(t−s) y(t) for every s, where what lies before the start is the end.
-    pub(crate) fn products(&mut self, x: &[Complex<f64>], y: &[Complex<f64>]) -> Vec<f64> {
+    pub(crate) fn products(&self, x: &[Complex<f64>], y: &[Complex<f64>]) -> Vec<f64> {
         let spectrum = x.iter().zip(y).map(|(x, y)| x.conj() * y).collect();
-        let mut products = self.fourier.inverse(spectrum, self.padded);
+        let mut products = inverse(spectrum, self.padded);
         for shift in 1..self.samples {
             products[shift] += products[self.padded - self.samples + shift];
         }

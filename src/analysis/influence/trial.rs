@@ -8,6 +8,7 @@ use crate::stats::granger::{Conditioned, GrangerTest, MOST_REACH, Panel};
 use crate::stats::moments::Moments;
 use crate::stats::quantile::quantiles;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use std::sync::OnceLock;
 
 /// Longest lag of an influence, in seconds.
 const LONGEST_LAG_S: f64 = 5.0;
@@ -107,21 +108,64 @@ pub fn trials(bins: &Bins) -> Vec<Trial> {
     let reach = reach(bins.bin_s);
     let all: Vec<usize> = (0..bins.suspects.len()).collect();
     if all.len() <= MOST_HELD {
-        let conditioned = Conditioned::new(bins.panel(&all, &[]), reach);
-        return (0..all.len())
-            .into_par_iter()
-            .map(|it| trial(bins, (&all, it), conditioned.as_ref(), reach))
-            .collect();
+        let court = Court::new(bins, all.clone(), reach);
+        return all.into_par_iter().map(|it| trial(&court, it)).collect();
     }
     let held = helpers(bins, reach);
     all.into_par_iter()
         .map(|it| {
             let mut cast: Vec<usize> = held.iter().copied().filter(|other| *other != it).collect();
             cast.push(it);
-            let conditioned = Conditioned::new(bins.panel(&cast, &[]), reach);
-            trial(bins, (&cast, cast.len() - 1), conditioned.as_ref(), reach)
+            let place = cast.len() - 1;
+            trial(&Court::new(bins, cast, reach), place)
         })
         .collect()
+}
+
+/// Suspects who are tried together, each with all others held fixed, and the regressions for it.
+struct Court<'a> {
+    bins: &'a Bins,
+    cast: Vec<usize>,
+    reach: usize,
+    plain: Option<Conditioned<'a>>,
+    /// Worked out when the first suspect needs it; `None` inside without such a condition, or with too few rows.
+    with_clock: OnceLock<Option<Conditioned<'a>>>,
+    with_link: OnceLock<Option<Conditioned<'a>>>,
+    without_load: OnceLock<Option<Conditioned<'a>>>,
+}
+
+impl<'a> Court<'a> {
+    fn new(bins: &'a Bins, cast: Vec<usize>, reach: usize) -> Self {
+        let plain = Conditioned::new(bins.panel(&cast, &[]), reach);
+        Self {
+            bins,
+            cast,
+            reach,
+            plain,
+            with_clock: OnceLock::new(),
+            with_link: OnceLock::new(),
+            without_load: OnceLock::new(),
+        }
+    }
+
+    fn with(&self, conditions: &'a [Vec<f64>]) -> Option<Conditioned<'a>> {
+        let held: Vec<&[f64]> = conditions.iter().map(Vec::as_slice).collect();
+        (!held.is_empty())
+            .then(|| Conditioned::new(self.bins.panel(&self.cast, &held), self.reach))?
+    }
+
+    fn with_clock(&self) -> Option<&Conditioned<'a>> {
+        self.with_clock.get_or_init(|| self.with(&self.bins.clock)).as_ref()
+    }
+
+    fn with_link(&self) -> Option<&Conditioned<'a>> {
+        self.with_link.get_or_init(|| self.with(&self.bins.link)).as_ref()
+    }
+
+    fn without_load(&self) -> Option<&Conditioned<'a>> {
+        let panel = || Panel { load: None, ..self.bins.panel(&self.cast, &[]) };
+        self.without_load.get_or_init(|| Conditioned::new(panel(), self.reach)).as_ref()
+    }
 }
 
 /// Longest lag in bins.
@@ -182,13 +226,9 @@ pub(crate) fn bursts_of(activity: &[f64]) -> Option<Vec<Option<bool>>> {
 }
 
 /// Tries one of a cast, each of whom is held fixed while another is tried.
-fn trial(
-    bins: &Bins,
-    (cast, place): (&[usize], usize),
-    conditioned: Option<&Conditioned<'_>>,
-    reach: usize,
-) -> Trial {
-    let activity = &bins.suspects[cast[place]];
+fn trial(court: &Court<'_>, place: usize) -> Trial {
+    let (bins, reach) = (court.bins, court.reach);
+    let activity = &bins.suspects[court.cast[place]];
     let on = bursts_of(activity);
     let mut it = Trial { is_dose_plausible: true, ..Trial::default() };
     if let Some(on) = &on {
@@ -201,7 +241,7 @@ fn trial(
         it.burst_bins = (!begins.is_empty()).then(|| on_bins as f64 / begins.len() as f64);
     }
     it.cpi2 = cpi2(bins, activity);
-    let Some(conditioned) = conditioned else { return it };
+    let Some(conditioned) = &court.plain else { return it };
     it.bins = conditioned.rows() as u64;
     let Some(test) = conditioned.test(place) else { return it };
     it.take_granger(&test, activity);
@@ -211,8 +251,8 @@ fn trial(
             it.take_contrast(&found, activity, on, test.inflation);
         }
         if test.p_value <= WORTH_CONDITIONS {
-            it.try_conditions(bins, (cast, place), reach);
-            it.try_without_load(bins, (cast, place), &test, reach);
+            it.try_conditions(court, place);
+            it.try_without_load(court, place, &test);
             it.clock_fall = bins.clock.first().and_then(|clock| fall(clock, on));
             it.drives_clock = drives(&bins.clock, on, reach);
             it.drives_link = drives(&bins.link, on, reach);
@@ -290,37 +330,29 @@ impl Trial {
     /// Repeats the regression with the clock, and with the link, held fixed.
     ///
     /// Not where the condition was seen too rarely: fewer rows alone would weaken the evidence.
-    fn try_conditions(&mut self, bins: &Bins, (cast, place): (&[usize], usize), reach: usize) {
+    fn try_conditions(&mut self, court: &Court<'_>, place: usize) {
         let least = LEAST_LEFT * self.bins as f64;
-        let with = |conditions: &[Vec<f64>]| {
-            let held: Vec<&[f64]> = conditions.iter().map(Vec::as_slice).collect();
-            let panel = (!held.is_empty()).then(|| bins.panel(cast, &held))?;
-            let held = Conditioned::new(panel, reach).filter(|it| it.rows() as f64 >= least)?;
+        let p = |held: Option<&Conditioned<'_>>| {
+            let held = held.filter(|it| it.rows() as f64 >= least)?;
             // Nothing left of the suspect beside the condition is no evidence against it.
             Some(held.test(place).map_or(1.0, |it| it.p_value))
         };
-        self.p_with_clock = with(&bins.clock);
-        self.p_with_link = with(&bins.link);
+        self.p_with_clock = p(court.with_clock());
+        self.p_with_link = p(court.with_link());
     }
 
     /// Repeats the regression without the load: what the load takes away, a load that is measured badly may not take away wholly.
-    fn try_without_load(
-        &mut self,
-        bins: &Bins,
-        (cast, place): (&[usize], usize),
-        base: &GrangerTest,
-        reach: usize,
-    ) {
-        let Some(load) = &bins.load else { return };
-        let panel = Panel { load: None, ..bins.panel(cast, &[]) };
-        let without = Conditioned::new(panel, reach).and_then(|it| it.test(place));
+    fn try_without_load(&mut self, court: &Court<'_>, place: usize, base: &GrangerTest) {
+        let Some(load) = &court.bins.load else { return };
+        let without = court.without_load().and_then(|it| it.test(place));
         // Only a difference beyond the noise of both counts.
         let differs = |it: &GrangerTest| {
             it.long_run - base.long_run > FIRM_DIFFERENCE * it.standard_error && it.long_run > 0.0
         };
         self.left_beside_load =
             without.map(|it| if differs(&it) { base.long_run / it.long_run } else { 1.0 });
-        self.load_correlation = together(&bins.suspects[cast[place]], load, reach);
+        self.load_correlation =
+            together(&court.bins.suspects[court.cast[place]], load, court.reach);
     }
 }
 
