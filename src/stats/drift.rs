@@ -75,25 +75,36 @@ impl Drift {
     /// Source: the cosines of N. Ahmed, T. Natarajan and K. R. Rao, IEEE Trans. Comput. 23 (1974), 90–93; regression on them
     /// by the theorem of R. Frisch and F. V. Waugh, Econometrica 1 (1933), 387–401.
     pub(crate) fn remove(&self, rows: &[usize], columns: &mut DMatrix<f64>) -> usize {
-        if rows.len() <= self.cosines + 1 {
+        let Some(basis) = self.basis(rows) else {
             columns.fill(0.0);
             return rows.len();
-        }
-        let before: Vec<f64> = columns.column_iter().map(|it| it.norm()).collect();
-        let orthonormal = if rows.len() == self.bins.len() {
-            Cow::Borrowed(&self.waves.orthonormal)
-        } else {
-            let places = rows.iter().map(|it| it - self.bins.start);
-            Cow::Owned(QR::new(self.waves.values.select_rows(&places.collect::<Vec<_>>())).q())
         };
-        let explained = orthonormal.transpose() * &*columns;
-        columns.gemm(-1.0, &orthonormal, &explained, 1.0);
+        let before: Vec<f64> = columns.column_iter().map(|it| it.norm()).collect();
+        let explained = basis.transpose() * &*columns;
+        columns.gemm(-1.0, &basis, &explained, 1.0);
         for (mut column, before) in columns.column_iter_mut().zip(before) {
             if column.norm() <= DUST * before {
                 column.fill(0.0);
             }
         }
-        self.cosines + 1
+        basis.ncols()
+    }
+
+    /// Whether anything is left of so many bins once drift is taken out.
+    pub(crate) fn leaves_any(&self, rows: usize) -> bool {
+        rows > self.cosines + 1
+    }
+
+    /// Columns of length 1 at right angles that span the drift over these bins; `None` where there are no more bins than that.
+    pub(crate) fn basis(&self, rows: &[usize]) -> Option<Cow<'_, DMatrix<f64>>> {
+        if !self.leaves_any(rows.len()) {
+            return None;
+        }
+        if rows.len() == self.bins.len() {
+            return Some(Cow::Borrowed(&self.waves.orthonormal));
+        }
+        let places: Vec<usize> = rows.iter().map(|it| it - self.bins.start).collect();
+        Some(Cow::Owned(QR::new(self.waves.values.select_rows(&places)).q()))
     }
 }
 

@@ -26,6 +26,11 @@ impl Triangle {
         Self { factor: DMatrix::zeros(0, columns), rows: 0 }
     }
 
+    /// The factor of so many rows, worked out elsewhere.
+    pub(crate) fn of_factor(factor: DMatrix<f64>, rows: usize) -> Self {
+        Self { factor, rows }
+    }
+
     /// Takes rows; the block must have as many columns as the triangle, all finite.
     pub fn add(&mut self, block: &DMatrix<f64>) {
         let (held, columns) = self.factor.shape();

@@ -23,6 +23,7 @@ pub mod drift;
 mod fourier;
 pub mod granger;
 mod householder;
+mod lagged;
 pub mod least_squares;
 mod lomb_scargle;
 pub mod moments;
@@ -30,11 +31,13 @@ pub mod multiple;
 pub mod period;
 pub mod permutation;
 pub mod phase;
+pub mod pool;
 pub mod quantile;
 pub mod ridge;
 mod ring;
 pub mod shapley;
 pub mod staircase;
+pub mod strata;
 pub mod telegraph;
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
 //! One victim's measurement against every suspect: both witnesses, bin by bin.
 
-use crate::stats::contrast::{Contrast, contrast, presence};
+use crate::stats::contrast::{Contrast, contrast, contrast_within, presence};
 use crate::stats::correlate::lagged_pearson;
 use crate::stats::cpi2::{alarm_line, cpi2_score};
 use crate::stats::dose::{DoseResponse, dose_response};
 use crate::stats::granger::{Conditioned, GrangerTest, MOST_REACH, Panel};
 use crate::stats::moments::Moments;
+use crate::stats::pool::Pool;
 use crate::stats::quantile::quantiles;
+use crate::stats::strata::Strata;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::sync::OnceLock;
 
@@ -107,17 +109,23 @@ pub struct Trial {
 pub fn trials(bins: &Bins) -> Vec<Trial> {
     let reach = reach(bins.bin_s);
     let all: Vec<usize> = (0..bins.suspects.len()).collect();
+    let conditions = bins.clock.iter().chain(&bins.link);
+    let pace = Pace::of(bins);
     if all.len() <= MOST_HELD {
-        let court = Court::new(bins, all.clone(), reach);
+        let others: Vec<&[f64]> = conditions.map(Vec::as_slice).collect();
+        let pool = Pool::new(bins.panel(&all, &[]), &others, reach);
+        let court = Court::new(bins, (&pool, &pace), all.clone(), reach);
         return all.into_par_iter().map(|it| trial(&court, it)).collect();
     }
-    let held = helpers(bins, reach);
+    let others: Vec<&[f64]> = bins.suspects.iter().chain(conditions).map(Vec::as_slice).collect();
+    let pool = Pool::new(bins.panel(&[], &[]), &others, reach);
+    let held = helpers(bins, &pool, reach);
     all.into_par_iter()
         .map(|it| {
             let mut cast: Vec<usize> = held.iter().copied().filter(|other| *other != it).collect();
             cast.push(it);
             let place = cast.len() - 1;
-            trial(&Court::new(bins, cast, reach), place)
+            trial(&Court::new(bins, (&pool, &pace), cast, reach), place)
         })
         .collect()
 }
@@ -125,6 +133,8 @@ pub fn trials(bins: &Bins) -> Vec<Trial> {
 /// Suspects who are tried together, each with all others held fixed, and the regressions for it.
 struct Court<'a> {
     bins: &'a Bins,
+    pool: &'a Pool<'a>,
+    pace: &'a Pace,
     cast: Vec<usize>,
     reach: usize,
     plain: Option<Conditioned<'a>>,
@@ -132,26 +142,40 @@ struct Court<'a> {
     with_clock: OnceLock<Option<Conditioned<'a>>>,
     with_link: OnceLock<Option<Conditioned<'a>>>,
     without_load: OnceLock<Option<Conditioned<'a>>>,
+    strata: OnceLock<Strata>,
 }
 
 impl<'a> Court<'a> {
-    fn new(bins: &'a Bins, cast: Vec<usize>, reach: usize) -> Self {
-        let plain = Conditioned::new(bins.panel(&cast, &[]), reach);
+    fn new(
+        bins: &'a Bins,
+        (pool, pace): (&'a Pool<'a>, &'a Pace),
+        cast: Vec<usize>,
+        reach: usize,
+    ) -> Self {
+        let plain = pool.conditioned(bins.panel(&cast, &[]), reach);
         Self {
             bins,
+            pool,
+            pace,
             cast,
             reach,
             plain,
             with_clock: OnceLock::new(),
             with_link: OnceLock::new(),
             without_load: OnceLock::new(),
+            strata: OnceLock::new(),
         }
+    }
+
+    fn strata(&self, plain: &Conditioned<'_>) -> &Strata {
+        let of = || Strata::of(&plain.has_residual(), self.bins.load.as_deref());
+        self.strata.get_or_init(of)
     }
 
     fn with(&self, conditions: &'a [Vec<f64>]) -> Option<Conditioned<'a>> {
         let held: Vec<&[f64]> = conditions.iter().map(Vec::as_slice).collect();
-        (!held.is_empty())
-            .then(|| Conditioned::new(self.bins.panel(&self.cast, &held), self.reach))?
+        let panel = (!held.is_empty()).then(|| self.bins.panel(&self.cast, &held))?;
+        self.pool.conditioned(panel, self.reach)
     }
 
     fn with_clock(&self) -> Option<&Conditioned<'a>> {
@@ -164,7 +188,7 @@ impl<'a> Court<'a> {
 
     fn without_load(&self) -> Option<&Conditioned<'a>> {
         let panel = || Panel { load: None, ..self.bins.panel(&self.cast, &[]) };
-        self.without_load.get_or_init(|| Conditioned::new(panel(), self.reach)).as_ref()
+        self.without_load.get_or_init(|| self.pool.conditioned(panel(), self.reach)).as_ref()
     }
 }
 
@@ -176,11 +200,11 @@ pub fn reach(bin_s: f64) -> usize {
 /// The suspects that help to predict the victim on their own, the best first, less those that were seen too rarely.
 ///
 /// Source: the condition selection of J. Runge et al., Science Advances 5 (2019), eaau4996.
-fn helpers(bins: &Bins, reach: usize) -> Vec<usize> {
+fn helpers<'a>(bins: &'a Bins, pool: &Pool<'a>, reach: usize) -> Vec<usize> {
     let mut found: Vec<(f64, usize)> = (0..bins.suspects.len())
         .into_par_iter()
         .filter_map(|it| {
-            let alone = Conditioned::new(bins.panel(&[it], &[]), reach)?.test(0)?;
+            let alone = pool.conditioned(bins.panel(&[it], &[]), reach)?.test(0)?;
             // Either sign helps to predict.
             let p = alone.p_value.min(1.0 - alone.p_value) * 2.0;
             (p <= HELPS).then_some((p, it))
@@ -240,14 +264,15 @@ fn trial(court: &Court<'_>, place: usize) -> Trial {
         let on_bins = on.iter().flatten().filter(|it| **it).count();
         it.burst_bins = (!begins.is_empty()).then(|| on_bins as f64 / begins.len() as f64);
     }
-    it.cpi2 = cpi2(bins, activity);
+    it.cpi2 = court.pace.score(activity);
     let Some(conditioned) = &court.plain else { return it };
     it.bins = conditioned.rows() as u64;
     let Some(test) = conditioned.test(place) else { return it };
     it.take_granger(&test, activity);
     if let Some(on) = &on {
         let residual = conditioned.residual(place);
-        if let Some(found) = contrast(&residual, bins.load.as_deref(), on, reach) {
+        let strata = court.strata(conditioned);
+        if let Some(found) = contrast_within(&residual, strata, on, reach) {
             it.take_contrast(&found, activity, on, test.inflation);
         }
         if test.p_value <= WORTH_CONDITIONS {
@@ -283,9 +308,21 @@ fn together(x: &[f64], y: &[f64], reach: usize) -> Option<f64> {
     (0..=reach).flat_map(|lag| [at(x, y, lag), at(y, x, lag)]).flatten().reduce(f64::max)
 }
 
-fn cpi2(bins: &Bins, activity: &[f64]) -> Option<f64> {
-    let victim: Vec<f64> = bins.victim.iter().map(|it| it.exp()).collect();
-    cpi2_score(&victim, activity, alarm_line(&victim)?)
+/// The victim's time per unit of work, and its alarm line.
+struct Pace {
+    values: Vec<f64>,
+    alarm_line: Option<f64>,
+}
+
+impl Pace {
+    fn of(bins: &Bins) -> Self {
+        let values: Vec<f64> = bins.victim.iter().map(|it| it.exp()).collect();
+        Self { alarm_line: alarm_line(&values), values }
+    }
+
+    fn score(&self, activity: &[f64]) -> Option<f64> {
+        cpi2_score(&self.values, activity, self.alarm_line?)
+    }
 }
 
 /// A change of a logarithm as a relative change.
