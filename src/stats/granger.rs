@@ -144,12 +144,16 @@ impl<'a> Conditioned<'a> {
     /// Most own lags that keep half of the rows that one lag would, and 120 where one lag does; then as much reach as the rows bear.
     fn choose_lags(&mut self) {
         loop {
-            let possible = self.rows_with(1);
-            let own = OWN_LAGS.into_iter().find(|own| {
-                let rows = self.rows_with(*own);
-                2 * rows >= possible && (rows >= ENOUGH_ROWS || possible < ENOUGH_ROWS)
-            });
-            let rows = self.rows_with(own.unwrap_or(1));
+            let seen = self.seen();
+            let possible = self.rows_with(&seen, 1);
+            // One lag always does, so the rows are those of the lags that do.
+            let mut rows = possible;
+            for own in OWN_LAGS {
+                rows = self.rows_with(&seen, own);
+                if 2 * rows >= possible && (rows >= ENOUGH_ROWS || possible < ENOUGH_ROWS) {
+                    break;
+                }
+            }
             if rows >= ROWS_PER_COLUMN * self.columns() || self.lags.reach <= NEAR_REACH {
                 return;
             }
@@ -157,10 +161,23 @@ impl<'a> Conditioned<'a> {
         }
     }
 
-    /// Settles on so many own lags; how many rows that leaves.
-    fn rows_with(&mut self, own: usize) -> usize {
+    /// For each bin, whether the victim is there, and conditions and suspects with their lags.
+    fn seen(&self) -> Vec<bool> {
+        let mut is_there = vec![true; self.panel.victim.len()];
+        keep_seen(&mut is_there, self.panel.victim, 0);
+        for series in self.panel.conditions.iter().chain(&self.panel.suspects) {
+            keep_seen(&mut is_there, series, self.lags.reach);
+        }
+        is_there
+    }
+
+    /// Settles on so many own lags among bins where the rest is there; how many rows that leaves.
+    fn rows_with(&mut self, seen: &Vec<bool>, own: usize) -> usize {
         self.lags.own = own;
-        self.has_present = self.presence();
+        self.has_present.clone_from(seen);
+        if let Some(load) = self.panel.load {
+            keep_seen(&mut self.has_present, load, own.max(SQUARE_LAGS));
+        }
         self.is_row.clone_from(&self.has_present);
         keep_seen(&mut self.is_row, self.panel.victim, own);
         self.is_row.iter().filter(|it| **it).count()
@@ -195,19 +212,6 @@ impl<'a> Conditioned<'a> {
 
     fn suspect_column(&self, suspect: usize, lag: usize) -> usize {
         self.first_suspect() + suspect * (self.lags.reach + 1) + lag
-    }
-
-    /// For each bin, whether the victim, the load, conditions and suspects are there with their lags.
-    fn presence(&self) -> Vec<bool> {
-        let mut is_there = vec![true; self.panel.victim.len()];
-        keep_seen(&mut is_there, self.panel.victim, 0);
-        if let Some(load) = self.panel.load {
-            keep_seen(&mut is_there, load, self.lags.own.max(SQUARE_LAGS));
-        }
-        for series in self.panel.conditions.iter().chain(&self.panel.suspects) {
-            keep_seen(&mut is_there, series, self.lags.reach);
-        }
-        is_there
     }
 
     /// The victim's own past.

@@ -278,3 +278,72 @@ impl<'a> Pass<'a> {
         self.terms.iter().position(|it| it.is(&wanted))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::drift::stretches;
+    use crate::stats::specimen::Noise;
+    use proptest::prelude::*;
+
+    /// Lags 0 to 4 of a series with memory, lags 0 to 2 of its square, lags 0 to 5 of another, and one that never changes.
+    fn terms<'a>([a, b, still]: [&'a [f64]; 3]) -> Vec<Term<'a>> {
+        let squares = (0..=2).map(|lag| Term { is_square: true, ..Term::of(a, lag) });
+        let plain = (0..=4).map(|lag| Term::of(a, lag)).chain(squares);
+        plain.chain((0..=5).map(|lag| Term::of(b, lag))).chain([Term::of(still, 0)]).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn products_give_the_factor_that_reflections_give(
+            seed in 0..1000_u64,
+            bins in 120..1500_usize,
+            memory in 0.0..0.95_f64,
+            level in -100.0..100.0_f64,
+            holes in prop::collection::vec(0..1500_usize, 0..6),
+        ) {
+            let mut noise = Noise::new(seed);
+            let a: Vec<f64> = noise.autoregression(memory, bins).iter().map(|it| it + level).collect();
+            let (b, still) = (noise.autoregression(0.3, bins), vec![0.7; bins]);
+            let is_row: Vec<bool> = (0..bins).map(|it| it >= 5 && !holes.contains(&it)).collect();
+            let (terms, stretches) = (terms([&a, &b, &still]), stretches(bins));
+            let (expected, spent) = triangle_of(&terms, &stretches, &is_row);
+            let products = Products::of(&terms, &stretches, &is_row);
+            prop_assert_eq!(products.spent_on_drift(), spent);
+            let all: Vec<usize> = (0..terms.len()).collect();
+            // The square of what lies far from 0 is nearly a straight line of it: then there is no answer.
+            let Some(found) = products.triangle(&all) else {
+                prop_assert!(level.abs() > 3.0);
+                return Ok(());
+            };
+            prop_assert_eq!(found.rows(), expected.rows());
+            for target in [0, 8, 14] {
+                let rest: Vec<usize> = all.iter().copied().filter(|it| *it != target).collect();
+                let (found, expected) = (found.fit(&rest, target), expected.fit(&rest, target));
+                let (square, wanted) = (found.residual_square, expected.residual_square);
+                prop_assert!((square - wanted).abs() <= 1e-7 * wanted, "{} {}", square, wanted);
+            }
+        }
+    }
+
+    #[test]
+    fn columns_that_nearly_agree_and_columns_of_drift_are_left_to_reflections() {
+        let mut noise = Noise::new(3);
+        let a = noise.autoregression(0.5, 900);
+        let near: Vec<f64> = a.iter().map(|it| it + 1e-5 * noise.normal()).collect();
+        let ramp: Vec<f64> = (0..900).map(f64::from).collect();
+        let all = stretches(900);
+        for (other, has_answer) in [(&near, false), (&a, false), (&ramp, true)] {
+            let terms = [Term::of(&a, 0), Term::of(other, 0)];
+            let found = Products::of(&terms, &all, &[true; 900]).triangle(&[0, 1]);
+            assert_eq!(found.is_some(), has_answer);
+        }
+        let wave: Vec<f64> = all
+            .iter()
+            .flat_map(|it| it.bins.clone().map(|bin| (bin - it.bins.start, it.bins.len())))
+            .map(|(bin, count)| (std::f64::consts::PI * (bin as f64 + 0.5) / count as f64).cos())
+            .collect();
+        let terms = [Term::of(&a, 0), Term::of(&wave, 0)];
+        assert!(Products::of(&terms, &all, &[true; 900]).triangle(&[0, 1]).is_none());
+    }
+}

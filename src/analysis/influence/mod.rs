@@ -10,6 +10,7 @@ pub mod findings;
 pub(crate) mod grid;
 pub mod ladder;
 pub(crate) mod look_alikes;
+mod marks;
 pub(crate) mod offset;
 mod shares;
 pub(crate) mod signal;

@@ -1,8 +1,7 @@
 //! One victim's measurement against every suspect: both witnesses, bin by bin.
 
-use crate::stats::contrast::{Contrast, contrast, contrast_within, presence};
-use crate::stats::correlate::lagged_pearson;
-use crate::stats::cpi2::{alarm_line, cpi2_score};
+use crate::analysis::influence::marks::{Pace, begins, drives, fall, rhythm_spread, together};
+use crate::stats::contrast::{Contrast, contrast_within, presence};
 use crate::stats::dose::{DoseResponse, dose_response};
 use crate::stats::granger::{Conditioned, GrangerTest, MOST_REACH, Panel};
 use crate::stats::moments::Moments;
@@ -26,8 +25,6 @@ const HELPS: f64 = 0.2;
 const PLAIN_RANGE: f64 = 0.10;
 /// Standard errors by which the effect must fall once the load is held fixed, to say that the load took it.
 const FIRM_DIFFERENCE: f64 = 2.0;
-/// Fewest times between bursts from which a rhythm is told.
-const LEAST_GAPS: usize = 4;
 /// An activity whose upper part lies below this is nobody's.
 const LEAST_ACTIVITY: f64 = 0.003;
 /// 80 % power at one-sided 5 %: z(0.8) + z(0.95).
@@ -110,7 +107,7 @@ pub fn trials(bins: &Bins) -> Vec<Trial> {
     let reach = reach(bins.bin_s);
     let all: Vec<usize> = (0..bins.suspects.len()).collect();
     let conditions = bins.clock.iter().chain(&bins.link);
-    let pace = Pace::of(bins);
+    let pace = Pace::of(&bins.victim);
     if all.len() <= MOST_HELD {
         let others: Vec<&[f64]> = conditions.map(Vec::as_slice).collect();
         let pool = Pool::new(bins.panel(&all, &[]), &others, reach);
@@ -286,45 +283,6 @@ fn trial(court: &Court<'_>, place: usize) -> Trial {
     it
 }
 
-/// First bins of bursts.
-fn begins(on: &[Option<bool>]) -> Vec<usize> {
-    let is_first = |it: &usize| on[*it] == Some(true) && (*it == 0 || on[*it - 1] != Some(true));
-    (0..on.len()).filter(is_first).collect()
-}
-
-fn rhythm_spread(begins: &[usize]) -> Option<f64> {
-    let gaps: Vec<f64> = begins.windows(2).map(|it| (it[1] - it[0]) as f64).collect();
-    let levels = quantiles(&gaps, &[0.25, 0.5, 0.75]).filter(|_| gaps.len() >= LEAST_GAPS)?;
-    Some((levels[2] - levels[0]) / levels[1])
-}
-
-/// The greatest correlation in size of two series over lags in either direction.
-fn together(x: &[f64], y: &[f64], reach: usize) -> Option<f64> {
-    let at = |x: &[f64], y: &[f64], lag: usize| {
-        let pairs = x.iter().zip(y.get(lag..)?).filter(|it| it.0.is_finite() && it.1.is_finite());
-        let (x, y): (Vec<f64>, Vec<f64>) = pairs.map(|it| (*it.0, *it.1)).unzip();
-        lagged_pearson(&x, &y, 0).map(f64::abs)
-    };
-    (0..=reach).flat_map(|lag| [at(x, y, lag), at(y, x, lag)]).flatten().reduce(f64::max)
-}
-
-/// The victim's time per unit of work, and its alarm line.
-struct Pace {
-    values: Vec<f64>,
-    alarm_line: Option<f64>,
-}
-
-impl Pace {
-    fn of(bins: &Bins) -> Self {
-        let values: Vec<f64> = bins.victim.iter().map(|it| it.exp()).collect();
-        Self { alarm_line: alarm_line(&values), values }
-    }
-
-    fn score(&self, activity: &[f64]) -> Option<f64> {
-        cpi2_score(&self.values, activity, self.alarm_line?)
-    }
-}
-
 /// A change of a logarithm as a relative change.
 fn relative(change: f64) -> f64 {
     change.exp_m1()
@@ -391,23 +349,4 @@ impl Trial {
         self.load_correlation =
             together(&court.bins.suspects[court.cast[place]], load, court.reach);
     }
-}
-
-/// Mean of a series within bursts less that between them.
-fn fall(series: &[f64], on: &[Option<bool>]) -> Option<f64> {
-    let mean = |is_on: bool| {
-        let side = series.iter().zip(on).filter(|it| *it.1 == Some(is_on) && it.0.is_finite());
-        let side: Vec<f64> = side.map(|it| *it.0).collect();
-        (!side.is_empty()).then(|| side.iter().sum::<f64>() / side.len() as f64)
-    };
-    Some(mean(true)? - mean(false)?)
-}
-
-/// Whether any of the conditions follows the suspect's bursts.
-///
-/// The first condition of the clock falls when it is held back, so its sign is turned by the caller.
-fn drives(conditions: &[Vec<f64>], on: &[Option<bool>], reach: usize) -> bool {
-    conditions.iter().any(|it| {
-        contrast(it, None, on, reach).is_some_and(|it| it.p_value <= 0.05 && it.effect > 0.0)
-    })
 }
