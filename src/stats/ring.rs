@@ -66,12 +66,12 @@ impl Ring {
         }
         let mut counts = vec![0.0; n];
         let (mut count, mut slope) = (0, 0);
-        for (place, bend) in bends.iter().enumerate() {
-            if place < 2 * n {
-                counts[place % n] += count as f64;
+        for half in bends.chunks(n).take(2) {
+            for (total, bend) in counts.iter_mut().zip(half) {
+                *total += count as f64;
+                slope += bend;
+                count += slope;
             }
-            slope += bend;
-            count += slope;
         }
         counts
     }

@@ -1,7 +1,7 @@
 //! Small measures that go with a trial: rhythm, pace, and what the board did in the suspect's bursts.
 
 use crate::stats::contrast::contrast;
-use crate::stats::correlate::lagged_pearson;
+use crate::stats::correlate::pearson_where_seen;
 use crate::stats::cpi2::{alarm_line, cpi2_score};
 use crate::stats::quantile::quantiles;
 
@@ -42,11 +42,7 @@ pub(crate) fn rhythm_spread(begins: &[usize]) -> Option<f64> {
 
 /// The greatest correlation in size of two series over lags in either direction.
 pub(crate) fn together(x: &[f64], y: &[f64], reach: usize) -> Option<f64> {
-    let at = |x: &[f64], y: &[f64], lag: usize| {
-        let pairs = x.iter().zip(y.get(lag..)?).filter(|it| it.0.is_finite() && it.1.is_finite());
-        let (x, y): (Vec<f64>, Vec<f64>) = pairs.map(|it| (*it.0, *it.1)).unzip();
-        lagged_pearson(&x, &y, 0).map(f64::abs)
-    };
+    let at = |x: &[f64], y: &[f64], lag: usize| pearson_where_seen(x, y.get(lag..)?).map(f64::abs);
     (0..=reach).flat_map(|lag| [at(x, y, lag), at(y, x, lag)]).flatten().reduce(f64::max)
 }
 
