@@ -74,7 +74,7 @@ mod tests {
         ) {
             let mut noise = Noise::new(seed);
             let windows = Windows { width: 1.0, stride: 1.0, count: bins };
-            let mut series = vec![
+            let mut series = [
                 noise.autoregression(0.6, bins),
                 noise.autoregression(0.4, bins),
                 windows.telegraph(8.0, 20.0, seed + 1),
