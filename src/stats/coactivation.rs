@@ -54,7 +54,7 @@ pub fn shift_test(x: &[f64], y: &[f64], max_lag: usize) -> Option<ShiftTest> {
     if n != y.len() || n < 2 * LEAST_GUARD + FEWEST_ROTATIONS {
         return None;
     }
-    let mut ring = Ring::of(n);
+    let ring = Ring::of(n);
     let (x, y) = (ring.transform(&centred(x)?), ring.transform(&centred(y)?));
     let (x_acf, y_acf) = (ring.products(&x, &x), ring.products(&y, &y));
     let decorrelation = decorrelation_lag(&x_acf).max(decorrelation_lag(&y_acf));

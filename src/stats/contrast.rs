@@ -4,14 +4,11 @@ use crate::stats::bursts::thresholds;
 use crate::stats::drift::stretches;
 use crate::stats::quantile::{quantile, quantiles};
 use crate::stats::ring::{Ring, decorrelation_lag, sliding_maxima};
+use crate::stats::strata::Strata;
 use nalgebra::DMatrix;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Bins of a block of time within which bursts and gaps are compared.
-const BLOCK: usize = 150;
-/// Groups of offered load inside a block.
-const LOAD_GROUPS: usize = 5;
 /// Shortest rotation that counts as independent of the true alignment, in bins.
 const LEAST_GUARD: usize = 30;
 /// Fewest rotations from which a probability is reported; fewer could never show 5 %.
@@ -28,6 +25,8 @@ const MOST_MEMORY: f64 = 0.9;
 const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
 /// Fewest cycles of burst and gap that are drawn from.
 const FEWEST_CYCLES: usize = 5;
+/// Most parts of a record that are drawn from; with more cycles, neighbours are drawn together.
+const MOST_PARTS: usize = 500;
 /// A sum of squares below this share of what went in is rounding.
 const DUST: f64 = 1e-20;
 
@@ -86,36 +85,37 @@ pub fn contrast(
     on: &[Option<bool>],
     max_lag: usize,
 ) -> Option<Contrast> {
+    if load.is_some_and(|it| it.len() != residual.len()) {
+        return None;
+    }
+    let is_seen: Vec<bool> = residual.iter().map(|it| it.is_finite()).collect();
+    contrast_within(residual, &Strata::of(&is_seen, load), on, max_lag)
+}
+
+/// [`contrast`] within strata that are known already; `None` also where these are not as many.
+pub fn contrast_within(
+    residual: &[f64],
+    strata: &Strata,
+    on: &[Option<bool>],
+    max_lag: usize,
+) -> Option<Contrast> {
     let n = residual.len();
-    if on.len() != n || load.is_some_and(|it| it.len() != n) {
+    if on.len() != n || strata.numbers().len() != n {
         return None;
     }
     if n < 2 * LEAST_GUARD + FEWEST_ROTATIONS || max_lag > n / 4 {
         return None;
     }
     let on = &between_first_and_last(on);
-    let strata = strata(residual, load);
-    let matched = matched(residual, &strata);
+    let matched = strata.matched(residual);
     let seen = residual.iter().filter(|it| it.is_finite());
     if squares(&matched) <= DUST * squares(seen) {
         return None;
     }
-    let mut ring = Ring::of(n);
-    let is_seen: Vec<f64> = on.iter().map(|it| f64::from(u8::from(it.is_some()))).collect();
-    let is_known: Vec<f64> = strata.iter().map(|it| f64::from(u8::from(it.is_some()))).collect();
-    let (x, y) = (
-        ring.transform(&centred(on)),
-        ring.transform(&whitened(&clipped(&matched, &strata), &strata)),
-    );
-    let (seen, known) = (ring.transform(&is_seen), ring.transform(&is_known));
-    let (x_acf, y_acf) = (ring.products(&x, &x), ring.products(&y, &y));
-    let memory = decorrelation_lag(&x_acf).min(decorrelation_lag(&y_acf));
-    let guard = LEAST_GUARD.max(max_lag).max(memory.saturating_mul(3)).min(n / 4);
+    let rotated = Rotations::of(on, &whitened(&clipped(&matched, strata), strata), strata);
+    let guard = LEAST_GUARD.max(max_lag).max(rotated.memory.saturating_mul(3)).min(n / 4);
     let rotations = n.checked_sub(2 * guard).filter(|it| *it >= FEWEST_ROTATIONS)?;
-    // Holes that both share make the true alignment richer in pairs than any rotation, so means are compared and not sums.
-    let fit = means(ring.products(&x, &y), &ring.products(&seen, &known));
-    let itself = means(x_acf, &ring.products(&seen, &seen));
-    let scale = (itself[0] * y_acf[0] / n as f64).sqrt();
+    let Rotations { fit, itself, scale, .. } = rotated;
     if !(scale > 0.0 && scale.is_finite()) {
         return None;
     }
@@ -130,13 +130,13 @@ pub fn contrast(
     let p_value = share(&fit, best - TIE * scale);
     // A rotation onto itself fits as well as the truth does, whatever the victim did.
     let least_p = share(&itself, ONTO_ITSELF * itself[0]);
-    let bursts = settled(on, lag, residual, &strata);
+    let bursts = settled(on, lag, residual, strata);
     if squares(&bursts) <= DUST * n as f64 {
         return None;
     }
     let plain = effect(&matched, &bursts)?;
     let beyond: Vec<f64> = matched.iter().zip(&bursts).map(|(e, o)| e - plain * o).collect();
-    let beyond = clipped(&beyond, &strata);
+    let beyond = clipped(&beyond, strata);
     let matched: Vec<f64> = beyond.iter().zip(&bursts).map(|(e, o)| e + plain * o).collect();
     let effect = effect(&matched, &bursts)?;
     let cycles = (lag + 1..n)
@@ -145,8 +145,39 @@ pub fn contrast(
     Some(Contrast { effect, lag, p_value, least_p, matched, bursts, cycles })
 }
 
+/// Bursts turned against a residual, and against themselves.
+struct Rotations {
+    /// Mean product with the residual, for every rotation.
+    fit: Vec<f64>,
+    /// Mean product with the bursts.
+    itself: Vec<f64>,
+    /// What a perfect fit would be.
+    scale: f64,
+    /// Decorrelation lag of the side that forgets faster.
+    memory: usize,
+}
+
+impl Rotations {
+    fn of(on: &[Option<bool>], residual: &[f64], strata: &Strata) -> Self {
+        let n = residual.len();
+        let ring = Ring::of(n);
+        let is_seen: Vec<bool> = on.iter().map(Option::is_some).collect();
+        let is_known: Vec<bool> = strata.numbers().iter().map(Option::is_some).collect();
+        let (x, y) = (ring.transform(&centred(on)), ring.transform(residual));
+        let x_acf = ring.products(&x, &x);
+        let memory = ring.decorrelation_lag(residual, decorrelation_lag(&x_acf));
+        // Holes that both share make the true alignment richer in pairs than any rotation, so means are compared and not sums.
+        let fit = means(ring.products(&x, &y), &ring.overlaps(&is_seen, &is_known));
+        let itself = means(x_acf, &ring.overlaps(&is_seen, &is_seen));
+        let scale = (itself[0] * squares(residual) / n as f64).sqrt();
+        Self { fit, itself, scale, memory }
+    }
+}
+
 impl Contrast {
     /// 95 % interval of the effect, by drawing whole cycles of burst and gap; `None` with fewer than five.
+    ///
+    /// A record of more than 500 cycles is cut into 500 parts of so many whole cycles: longer blocks keep more of its memory.
     ///
     /// Source: moving blocks of H. R. Künsch, Ann. Stat. 17 (1989), 1217–1241, cut where bursts begin.
     pub fn interval(&self, draws: usize, seed: u64) -> Option<(f64, f64)> {
@@ -163,6 +194,9 @@ impl Contrast {
         if sums.len() < FEWEST_CYCLES {
             return None;
         }
+        let parts = sums.len().min(MOST_PARTS);
+        let part = |it: usize| &sums[sums.len() * it / parts..sums.len() * (it + 1) / parts];
+        let sums: Vec<[f64; 2]> = (0..parts).map(|it| total(part(it).iter().copied())).collect();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let drawn: Vec<f64> = (0..draws)
             .filter_map(|_| {
@@ -190,9 +224,9 @@ fn between_first_and_last(on: &[Option<bool>]) -> Vec<Option<bool>> {
 }
 
 /// Values within three standard deviations, as the median deviation tells it; a few freak requests must not decide.
-fn clipped(matched: &[f64], strata: &[Option<usize>]) -> Vec<f64> {
-    let sizes: Vec<f64> =
-        matched.iter().zip(strata).filter(|it| it.1.is_some()).map(|it| it.0.abs()).collect();
+fn clipped(matched: &[f64], strata: &Strata) -> Vec<f64> {
+    let both = matched.iter().zip(strata.numbers());
+    let sizes: Vec<f64> = both.filter(|it| it.1.is_some()).map(|it| it.0.abs()).collect();
     let limit = quantile(&sizes, 0.5).map_or(0.0, |it| CLIP * it / NORMAL_MEDIAN);
     if limit <= 0.0 {
         return matched.to_vec();
@@ -204,7 +238,7 @@ fn clipped(matched: &[f64], strata: &[Option<usize>]) -> Vec<f64> {
 ///
 /// (1−φB)(1−φF) with φ the correlation of neighbours: a sum of products with it is that of two series that both forgot their past,
 /// so what is left fluctuates freely and bursts stand out.
-fn whitened(values: &[f64], strata: &[Option<usize>]) -> Vec<f64> {
+fn whitened(values: &[f64], strata: &Strata) -> Vec<f64> {
     let products: f64 = values.windows(2).map(|it| it[0] * it[1]).sum();
     let squares: f64 = values.iter().map(|it| it * it).sum();
     let memory = if squares > 0.0 { (products / squares).clamp(0.0, MOST_MEMORY) } else { 0.0 };
@@ -213,7 +247,8 @@ fn whitened(values: &[f64], strata: &[Option<usize>]) -> Vec<f64> {
         let beside = at(bin.checked_sub(1)) + at(bin.checked_add(1));
         (1.0 + memory * memory) * values[bin] - memory * beside
     };
-    (0..values.len()).map(|bin| strata[bin].map_or(0.0, |_| filtered(bin))).collect()
+    let all = strata.numbers().iter().enumerate();
+    all.map(|(bin, it)| it.map_or(0.0, |_| filtered(bin))).collect()
 }
 
 /// Sums over pairs as means; few pairs count as many, so that chance does not look like fit.
@@ -232,8 +267,12 @@ fn squares<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
 }
 
 fn ratio(sums: impl Iterator<Item = [f64; 2]>) -> Option<f64> {
-    let total = sums.fold([0.0; 2], |total, it| [total[0] + it[0], total[1] + it[1]]);
+    let total = total(sums);
     (total[1] > 0.0).then(|| total[0] / total[1])
+}
+
+fn total(sums: impl Iterator<Item = [f64; 2]>) -> [f64; 2] {
+    sums.fold([0.0; 2], |total, it| [total[0] + it[0], total[1] + it[1]])
 }
 
 /// Bursts less their mean, 0 where they were not seen.
@@ -243,56 +282,14 @@ fn centred(on: &[Option<bool>]) -> Vec<f64> {
     on.iter().map(|it| it.map_or(0.0, |it| f64::from(u8::from(it)) - share)).collect()
 }
 
-/// Numbers of strata: block of time, and fifth of the load within it.
-fn strata(residual: &[f64], load: Option<&[f64]>) -> Vec<Option<usize>> {
-    let mut strata = vec![None; residual.len()];
-    for (block, first) in (0..residual.len()).step_by(BLOCK).enumerate() {
-        let end = (first + BLOCK).min(residual.len());
-        let seen = (first..end).filter(|it| residual[*it].is_finite());
-        let Some(load) = load else {
-            seen.for_each(|it| strata[it] = Some(block));
-            continue;
-        };
-        let rows: Vec<usize> = seen.filter(|it| load[*it].is_finite()).collect();
-        let values: Vec<f64> = rows.iter().map(|it| load[*it]).collect();
-        let levels: Vec<f64> = (1..LOAD_GROUPS).map(|it| it as f64 / LOAD_GROUPS as f64).collect();
-        let Some(limits) = quantiles(&values, &levels) else { continue };
-        for row in rows {
-            let group = limits.iter().filter(|limit| load[row] > **limit).count();
-            strata[row] = Some(block * LOAD_GROUPS + group);
-        }
-    }
-    strata
-}
-
-/// Values less the mean of their stratum, 0 where there is none.
-fn matched(values: &[f64], strata: &[Option<usize>]) -> Vec<f64> {
-    let count = strata.iter().flatten().max().map_or(0, |it| it + 1);
-    let mut sums = vec![(0.0, 0_usize); count];
-    for (value, stratum) in values.iter().zip(strata) {
-        if let Some(stratum) = stratum {
-            sums[*stratum].0 += value;
-            sums[*stratum].1 += 1;
-        }
-    }
-    let mean = |stratum: usize| sums[stratum].0 / sums[stratum].1.max(1) as f64;
-    values.iter().zip(strata).map(|(value, it)| it.map_or(0.0, |it| value - mean(it))).collect()
-}
-
 /// Bursts of `lag` bins ago, treated as the residual was: without drift, within strata.
-fn settled(
-    on: &[Option<bool>],
-    lag: usize,
-    residual: &[f64],
-    strata: &[Option<usize>],
-) -> Vec<f64> {
-    let mut bursts = vec![0.0; on.len()];
-    let mut own: Vec<Option<usize>> = vec![None; on.len()];
+fn settled(on: &[Option<bool>], lag: usize, residual: &[f64], strata: &Strata) -> Vec<f64> {
+    let mut bursts = vec![f64::NAN; on.len()];
     for drift in stretches(on.len()) {
         let is_seen = |row: &usize| {
             *row >= lag
                 && residual[*row].is_finite()
-                && strata[*row].is_some()
+                && strata.numbers()[*row].is_some()
                 && on[row - lag].is_some()
         };
         let rows: Vec<usize> = drift.bins.clone().filter(is_seen).collect();
@@ -300,12 +297,9 @@ fn settled(
             f64::from(u8::from(on[rows[place] - lag] == Some(true)))
         });
         drift.remove(&rows, &mut column);
-        for (place, row) in rows.iter().enumerate() {
-            bursts[*row] = column[(place, 0)];
-            own[*row] = strata[*row];
-        }
+        rows.iter().zip(column.iter()).for_each(|(row, value)| bursts[*row] = *value);
     }
-    matched(&bursts, &own)
+    strata.matched(&bursts)
 }
 
 #[cfg(test)]

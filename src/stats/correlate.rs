@@ -32,6 +32,27 @@ pub(crate) fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
     (scale > 0.0).then(|| (xy / scale).clamp(-1.0, 1.0))
 }
 
+/// Pearson correlation over those places where both are finite; `None` with fewer than three, or if either is constant there.
+///
+/// One pass, counted from the first pair, so that a constant has no spread at all.
+pub(crate) fn pearson_where_seen(x: &[f64], y: &[f64]) -> Option<f64> {
+    let mut seen = x.iter().zip(y).filter(|it| it.0.is_finite() && it.1.is_finite());
+    let (x_first, y_first) = seen.next()?;
+    let [mut count, mut sum_x, mut sum_y, mut xx, mut yy, mut xy] = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    for (a, b) in seen {
+        let (a, b) = (a - x_first, b - y_first);
+        count += 1.0;
+        sum_x += a;
+        sum_y += b;
+        xx += a * a;
+        yy += b * b;
+        xy += a * b;
+    }
+    let scale = ((xx - sum_x * sum_x / count) * (yy - sum_y * sum_y / count)).sqrt();
+    let is_told = count >= 3.0 && scale > 0.0;
+    is_told.then(|| ((xy - sum_x * sum_y / count) / scale).clamp(-1.0, 1.0))
+}
+
 /// The series minus its mean; `None` if it is constant, also where rounding would hide that.
 pub(crate) fn centred(values: &[f64]) -> Option<Vec<f64>> {
     let mean = spread_mean(values)?;
@@ -112,6 +133,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_was_not_seen_is_left_out(
+            pairs in prop::collection::vec((-1.0..1.0_f64, -1.0..1.0_f64, 0..5), 8..100),
+        ) {
+            let hole = |it: &(f64, f64, i32), which: i32, value: f64| {
+                if it.2 == which { f64::NAN } else { value }
+            };
+            let x: Vec<f64> = pairs.iter().map(|it| hole(it, 0, it.0)).collect();
+            let y: Vec<f64> = pairs.iter().map(|it| hole(it, 1, it.1)).collect();
+            let seen = pairs.iter().filter(|it| it.2 > 1);
+            let (a, b): (Vec<f64>, Vec<f64>) = seen.map(|it| (it.0, it.1)).unzip();
+            match (pearson_where_seen(&x, &y), lagged_pearson(&a, &b, 0)) {
+                (Some(found), Some(expected)) => prop_assert!((found - expected).abs() < 1e-9),
+                (found, expected) => prop_assert_eq!(found, expected),
+            }
+            prop_assert_eq!(pearson_where_seen(&vec![0.3; x.len()], &y), None);
+        }
+
         #[test]
         fn correlation_stays_within_one_and_is_symmetric(
             pairs in prop::collection::vec((-1.0..1.0_f64, -1.0..1.0_f64), 3..100),

@@ -5,8 +5,10 @@
 
 use nalgebra::DMatrix;
 use nalgebra::linalg::QR;
+use std::borrow::Cow;
 use std::f64::consts::PI;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Drift within a stretch: cosines of 0, 1, 2, … half periods over it.
 ///
@@ -18,6 +20,26 @@ pub struct Drift {
     pub bins: Range<usize>,
     /// Cosines besides the constant.
     pub cosines: usize,
+    waves: Arc<Waves>,
+}
+
+/// The constant and the cosines of a stretch of one length.
+#[derive(Debug, PartialEq)]
+struct Waves {
+    /// A row for each bin.
+    values: DMatrix<f64>,
+    /// The same space by columns of length 1 that are at right angles.
+    orthonormal: DMatrix<f64>,
+}
+
+impl Waves {
+    fn of(bins: usize, cosines: usize) -> Arc<Self> {
+        let values = DMatrix::from_fn(bins, cosines + 1, |bin, k| {
+            (PI * k as f64 * (bin as f64 + 0.5) / bins as f64).cos()
+        });
+        let orthonormal = QR::new(values.clone()).q();
+        Arc::new(Self { values, orthonormal })
+    }
 }
 
 /// Longest stretch, in bins.
@@ -32,13 +54,16 @@ const DUST: f64 = 1e-12;
 /// Cuts a record of so many bins into stretches of equal length.
 pub fn stretches(bins: usize) -> Vec<Drift> {
     let count = bins.div_ceil(STRETCH).max(1);
-    (0..count)
-        .map(|it| {
-            let bins = bins * it / count..bins * (it + 1) / count;
-            let cosines = (bins.len() / BINS_PER_COSINE).max(FEWEST_COSINES);
-            Drift { bins, cosines }
-        })
-        .collect()
+    let mut all: Vec<Drift> = Vec::with_capacity(count);
+    for place in 0..count {
+        let bins = bins * place / count..bins * (place + 1) / count;
+        let cosines = (bins.len() / BINS_PER_COSINE).max(FEWEST_COSINES);
+        // Lengths differ by one at most, so one of the last two has the waves already.
+        let same = all.iter().rev().take(2).find(|it| it.bins.len() == bins.len());
+        let waves = same.map_or_else(|| Waves::of(bins.len(), cosines), |it| Arc::clone(&it.waves));
+        all.push(Drift { bins, cosines, waves });
+    }
+    all
 }
 
 impl Drift {
@@ -50,25 +75,36 @@ impl Drift {
     /// Source: the cosines of N. Ahmed, T. Natarajan and K. R. Rao, IEEE Trans. Comput. 23 (1974), 90–93; regression on them
     /// by the theorem of R. Frisch and F. V. Waugh, Econometrica 1 (1933), 387–401.
     pub(crate) fn remove(&self, rows: &[usize], columns: &mut DMatrix<f64>) -> usize {
-        let length = self.bins.len() as f64;
-        let basis = DMatrix::from_fn(rows.len(), self.cosines + 1, |row, k| {
-            let place = (rows[row] - self.bins.start) as f64 + 0.5;
-            (PI * k as f64 * place / length).cos()
-        });
-        if rows.len() <= self.cosines + 1 {
+        let Some(basis) = self.basis(rows) else {
             columns.fill(0.0);
             return rows.len();
-        }
+        };
         let before: Vec<f64> = columns.column_iter().map(|it| it.norm()).collect();
-        let orthonormal = QR::new(basis).q();
-        let explained = orthonormal.tr_mul(columns);
-        columns.gemm(-1.0, &orthonormal, &explained, 1.0);
+        let explained = basis.transpose() * &*columns;
+        columns.gemm(-1.0, &basis, &explained, 1.0);
         for (mut column, before) in columns.column_iter_mut().zip(before) {
             if column.norm() <= DUST * before {
                 column.fill(0.0);
             }
         }
-        self.cosines + 1
+        basis.ncols()
+    }
+
+    /// Whether anything is left of so many bins once drift is taken out.
+    pub(crate) fn leaves_any(&self, rows: usize) -> bool {
+        rows > self.cosines + 1
+    }
+
+    /// Columns of length 1 at right angles that span the drift over these bins; `None` where there are no more bins than that.
+    pub(crate) fn basis(&self, rows: &[usize]) -> Option<Cow<'_, DMatrix<f64>>> {
+        if !self.leaves_any(rows.len()) {
+            return None;
+        }
+        if rows.len() == self.bins.len() {
+            return Some(Cow::Borrowed(&self.waves.orthonormal));
+        }
+        let places: Vec<usize> = rows.iter().map(|it| it - self.bins.start).collect();
+        Some(Cow::Owned(QR::new(self.waves.values.select_rows(&places)).q()))
     }
 }
 

@@ -1,41 +1,48 @@
 //! Correlation sums by fast Fourier transform, for the kernels that need many lags at once.
 
-use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use std::cell::RefCell;
+use std::sync::Arc;
 
-/// Transforms that remember their plans, which cost as much as a transform.
-#[derive(Default)]
-pub(crate) struct Fourier {
-    planner: RealFftPlanner<f64>,
+thread_local! {
+    /// Plans, which cost as much as a transform. Three lengths in every doubling are used, so they are few.
+    static PLANNER: RefCell<RealFftPlanner<f64>> = RefCell::new(RealFftPlanner::new());
 }
 
-impl Fourier {
-    /// The transform of a real series: bins 0..=n/2.
-    pub(crate) fn forward(&mut self, mut values: Vec<f64>) -> Vec<Complex<f64>> {
-        let plan = self.planner.plan_fft_forward(values.len());
-        let mut spectrum = plan.make_output_vec();
-        plan.process(&mut values, &mut spectrum).expect("both buffers were made for this length");
-        spectrum
-    }
+fn forward_plan(length: usize) -> Arc<dyn RealToComplex<f64>> {
+    PLANNER.with_borrow_mut(|it| it.plan_fft_forward(length))
+}
 
-    /// The series of `length` samples whose transform is `spectrum`.
-    pub(crate) fn inverse(&mut self, mut spectrum: Vec<Complex<f64>>, length: usize) -> Vec<f64> {
-        let plan = self.planner.plan_fft_inverse(length);
-        let mut values = plan.make_output_vec();
-        // A real series has real ends; the library refuses the last rounding error there.
-        if let Some(first) = spectrum.first_mut() {
-            first.im = 0.0;
-        }
-        if length.is_multiple_of(2)
-            && let Some(last) = spectrum.last_mut()
-        {
-            last.im = 0.0;
-        }
-        plan.process(&mut spectrum, &mut values).expect("the spectrum is that of a real series");
-        let scale = 1.0 / length as f64;
-        values.iter_mut().for_each(|value| *value *= scale);
-        values
+fn inverse_plan(length: usize) -> Arc<dyn ComplexToReal<f64>> {
+    PLANNER.with_borrow_mut(|it| it.plan_fft_inverse(length))
+}
+
+/// The transform of a real series: bins 0..=n/2.
+pub(crate) fn forward(mut values: Vec<f64>) -> Vec<Complex<f64>> {
+    let plan = forward_plan(values.len());
+    let mut spectrum = plan.make_output_vec();
+    plan.process(&mut values, &mut spectrum).expect("both buffers were made for this length");
+    spectrum
+}
+
+/// The series of `length` samples whose transform is `spectrum`.
+pub(crate) fn inverse(mut spectrum: Vec<Complex<f64>>, length: usize) -> Vec<f64> {
+    let plan = inverse_plan(length);
+    let mut values = plan.make_output_vec();
+    // A real series has real ends; the library refuses the last rounding error there.
+    if let Some(first) = spectrum.first_mut() {
+        first.im = 0.0;
     }
+    if length.is_multiple_of(2)
+        && let Some(last) = spectrum.last_mut()
+    {
+        last.im = 0.0;
+    }
+    plan.process(&mut spectrum, &mut values).expect("the spectrum is that of a real series");
+    let scale = 1.0 / length as f64;
+    values.iter_mut().for_each(|value| *value *= scale);
+    values
 }
 
 /// Σ_t x(t) x(t+k) for k = 0..=max_lag, without wrapping around.
@@ -45,10 +52,9 @@ pub(crate) fn lagged_products(values: &[f64], max_lag: usize) -> Vec<f64> {
     let length = comfortable_length(values.len() + max_lag);
     let mut padded = vec![0.0; length];
     padded[..values.len()].copy_from_slice(values);
-    let mut fourier = Fourier::default();
-    let mut spectrum = fourier.forward(padded);
+    let mut spectrum = forward(padded);
     spectrum.iter_mut().for_each(|bin| *bin = Complex::new(bin.norm_sqr(), 0.0));
-    let mut products = fourier.inverse(spectrum, length);
+    let mut products = inverse(spectrum, length);
     products.truncate(max_lag + 1);
     products
 }
@@ -82,9 +88,8 @@ mod tests {
     fn a_series_comes_back_from_its_spectrum_whether_its_length_is_even_odd_or_prime() {
         for length in [1, 2, 7, 12, 97] {
             let series: Vec<f64> = (0..length).map(|t| (t * t % 11) as f64).collect();
-            let mut fourier = Fourier::default();
-            let spectrum = fourier.forward(series.clone());
-            let back = fourier.inverse(spectrum, length);
+            let spectrum = forward(series.clone());
+            let back = inverse(spectrum, length);
             assert!(series.iter().zip(&back).all(|(a, b)| (a - b).abs() < 1e-9));
         }
     }

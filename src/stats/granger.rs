@@ -1,6 +1,7 @@
 //! Does the activity of one tenant help to predict another's slowness, when everything else is known?
 
 use crate::stats::drift::{Drift, stretches};
+use crate::stats::lagged::{Products, Term, rows_of, triangle_of};
 use crate::stats::least_squares::{Fit, Triangle};
 use crate::stats::multiple::cauchy_combination;
 use nalgebra::DMatrix;
@@ -22,6 +23,8 @@ const FEWEST_SPARE_ROWS: usize = 30;
 const ROWS_PER_COLUMN: usize = 4;
 /// A victim whose own past explains all of it has no long run; this much is always left.
 const LEAST_REST: f64 = 0.05;
+/// Values that are looked at in one go.
+const CHUNK: usize = 512;
 /// A sum of squared residuals below this share of the victim's is rounding.
 const DUST: f64 = 1e-20;
 
@@ -64,6 +67,8 @@ pub struct Conditioned<'a> {
     spent_on_drift: usize,
     /// For each bin, whether everything but the victim's past is there.
     has_present: Vec<bool>,
+    /// For each bin, whether everything is.
+    is_row: Vec<bool>,
 }
 
 /// Whether a suspect's activity helps to predict the victim.
@@ -90,38 +95,65 @@ impl<'a> Conditioned<'a> {
     ///
     /// Where holes or shortness leave few rows, own lags and reach are reduced: see [`Conditioned::lags`].
     pub fn new(panel: Panel<'a>, reach: usize) -> Option<Self> {
-        let bins = panel.victim.len();
+        let it = Self::unworked(panel, reach);
+        let terms = it.terms();
+        let products = Products::of(&terms, &it.stretches, &it.is_row);
+        let all: Vec<usize> = (0..terms.len()).collect();
+        it.worked(&products, &all)
+    }
+
+    /// A panel with its lags and rows chosen, without its regression.
+    pub(crate) fn unworked(panel: Panel<'a>, reach: usize) -> Self {
         let mut it = Self {
-            panel,
             lags: Lags { own: 1, reach: reach.min(MOST_REACH) },
-            stretches: stretches(bins),
+            stretches: stretches(panel.victim.len()),
+            panel,
             triangle: Triangle::new(0),
             spent_on_drift: 0,
             has_present: Vec::new(),
+            is_row: Vec::new(),
         };
         it.choose_lags();
-        it.triangle = Triangle::new(it.columns() + 1);
-        for drift in it.stretches.clone() {
-            let rows: Vec<usize> = drift.bins.clone().filter(|row| it.has_row(*row)).collect();
-            let mut block = DMatrix::zeros(rows.len(), it.columns() + 1);
-            for (place, row) in rows.iter().enumerate() {
-                it.fill(*row, |column, value| block[(place, column)] = value);
-            }
-            it.spent_on_drift += drift.remove(&rows, &mut block);
-            it.triangle.add(&block);
-        }
-        (it.spare(it.columns()) >= FEWEST_SPARE_ROWS).then_some(it)
+        it
+    }
+
+    /// The regression from products of its columns, which stand at these places; by reflections where they do not carry it.
+    pub(crate) fn worked(mut self, products: &Products, columns: &[usize]) -> Option<Self> {
+        (self.triangle, self.spent_on_drift) = match products.triangle(columns) {
+            Some(triangle) => (triangle, products.spent_on_drift()),
+            None => triangle_of(&self.terms(), &self.stretches, &self.is_row),
+        };
+        (self.spare(self.columns()) >= FEWEST_SPARE_ROWS).then_some(self)
+    }
+
+    /// Every column, the victim last.
+    pub(crate) fn terms(&self) -> Vec<Term<'a>> {
+        self.past().chain(self.present()).chain([Term::of(self.panel.victim, 0)]).collect()
+    }
+
+    /// For each bin, whether it is a row.
+    pub(crate) fn is_row(&self) -> &[bool] {
+        &self.is_row
+    }
+
+    /// The stretches in which drift is taken out.
+    pub(crate) fn stretches(&self) -> &[Drift] {
+        &self.stretches
     }
 
     /// Most own lags that keep half of the rows that one lag would, and 120 where one lag does; then as much reach as the rows bear.
     fn choose_lags(&mut self) {
         loop {
-            let possible = self.rows_with(1);
-            let own = OWN_LAGS.into_iter().find(|own| {
-                let rows = self.rows_with(*own);
-                2 * rows >= possible && (rows >= ENOUGH_ROWS || possible < ENOUGH_ROWS)
-            });
-            let rows = self.rows_with(own.unwrap_or(1));
+            let seen = self.seen();
+            let possible = self.rows_with(&seen, 1);
+            // One lag always does, so the rows are those of the lags that do.
+            let mut rows = possible;
+            for own in OWN_LAGS {
+                rows = self.rows_with(&seen, own);
+                if 2 * rows >= possible && (rows >= ENOUGH_ROWS || possible < ENOUGH_ROWS) {
+                    break;
+                }
+            }
             if rows >= ROWS_PER_COLUMN * self.columns() || self.lags.reach <= NEAR_REACH {
                 return;
             }
@@ -129,11 +161,26 @@ impl<'a> Conditioned<'a> {
         }
     }
 
-    /// Settles on so many own lags; how many rows that leaves.
-    fn rows_with(&mut self, own: usize) -> usize {
+    /// For each bin, whether the victim is there, and conditions and suspects with their lags.
+    fn seen(&self) -> Vec<bool> {
+        let mut is_there = vec![true; self.panel.victim.len()];
+        keep_seen(&mut is_there, self.panel.victim, 0);
+        for series in self.panel.conditions.iter().chain(&self.panel.suspects) {
+            keep_seen(&mut is_there, series, self.lags.reach);
+        }
+        is_there
+    }
+
+    /// Settles on so many own lags among bins where the rest is there; how many rows that leaves.
+    fn rows_with(&mut self, seen: &Vec<bool>, own: usize) -> usize {
         self.lags.own = own;
-        self.has_present = self.presence();
-        (0..self.panel.victim.len()).filter(|it| self.has_row(*it)).count()
+        self.has_present.clone_from(seen);
+        if let Some(load) = self.panel.load {
+            keep_seen(&mut self.has_present, load, own.max(SQUARE_LAGS));
+        }
+        self.is_row.clone_from(&self.has_present);
+        keep_seen(&mut self.is_row, self.panel.victim, own);
+        self.is_row.iter().filter(|it| **it).count()
     }
 
     /// Lags that entered.
@@ -167,52 +214,23 @@ impl<'a> Conditioned<'a> {
         self.first_suspect() + suspect * (self.lags.reach + 1) + lag
     }
 
-    /// For each bin, whether the victim, the load, conditions and suspects are there with their lags.
-    fn presence(&self) -> Vec<bool> {
-        let mut is_there: Vec<bool> = self.panel.victim.iter().map(|it| it.is_finite()).collect();
-        let mut need = |series: &[f64], reach: usize| {
-            let mut run = 0;
-            for (bin, is_there) in is_there.iter_mut().enumerate() {
-                run = if series.get(bin).is_some_and(|it| it.is_finite()) { run + 1 } else { 0 };
-                *is_there &= run > reach;
-            }
-        };
-        if let Some(load) = self.panel.load {
-            need(load, self.lags.own.max(SQUARE_LAGS));
-        }
-        for series in self.panel.conditions.iter().chain(&self.panel.suspects) {
-            need(series, self.lags.reach);
-        }
-        is_there
+    /// The victim's own past.
+    fn past(&self) -> impl Iterator<Item = Term<'a>> {
+        let victim = self.panel.victim;
+        (1..=self.lags.own).map(move |lag| Term::of(victim, lag))
     }
 
-    fn has_row(&self, row: usize) -> bool {
-        row >= self.lags.own
-            && self.has_present[row]
-            && self.panel.victim[row - self.lags.own..row].iter().all(|it| it.is_finite())
-    }
-
-    /// Hands out every column of a row but the victim's past: load, conditions, suspects.
-    fn fill_present(&self, row: usize, mut push: impl FnMut(f64)) {
-        if let Some(load) = self.panel.load {
-            (0..=self.lags.own).for_each(|lag| push(load[row - lag]));
-            (0..=SQUARE_LAGS).for_each(|lag| push(load[row - lag] * load[row - lag]));
-        }
-        for series in self.panel.conditions.iter().chain(&self.panel.suspects) {
-            (0..=self.lags.reach).for_each(|lag| push(series[row - lag]));
-        }
-    }
-
-    /// Hands out every column of a row, the victim last.
-    fn fill(&self, row: usize, mut put: impl FnMut(usize, f64)) {
-        let mut next = 0;
-        let mut push = |value: f64| {
-            put(next, value);
-            next += 1;
-        };
-        (1..=self.lags.own).for_each(|lag| push(self.panel.victim[row - lag]));
-        self.fill_present(row, &mut push);
-        push(self.panel.victim[row]);
+    /// Every column but the victim's past: load, conditions, suspects.
+    fn present(&self) -> impl Iterator<Item = Term<'a>> {
+        let Lags { own, reach } = self.lags;
+        let load = self.panel.load.into_iter().flat_map(move |load| {
+            let plain = (0..=own).map(move |lag| Term::of(load, lag));
+            let squares =
+                (0..=SQUARE_LAGS).map(move |lag| Term { series: load, lag, is_square: true });
+            plain.chain(squares)
+        });
+        let rest = self.panel.conditions.iter().chain(&self.panel.suspects);
+        load.chain(rest.flat_map(move |it| (0..=reach).map(|lag| Term::of(it, lag))))
     }
 
     /// Every column but those of one suspect.
@@ -316,17 +334,14 @@ impl<'a> Conditioned<'a> {
             weights[*column - self.lags.own] = *coefficient;
         }
         let mut residual = vec![f64::NAN; self.panel.victim.len()];
+        let weighted: Vec<(Term<'a>, f64)> =
+            self.present().zip(weights).filter(|it| it.1 != 0.0).collect();
         for drift in &self.stretches {
-            let rows: Vec<usize> =
-                drift.bins.clone().filter(|row| self.has_present[*row]).collect();
+            let rows = rows_of(drift, &self.has_present);
             let mut left = DMatrix::zeros(rows.len(), 1);
-            for (place, row) in rows.iter().enumerate() {
-                let (mut next, mut explained) = (0, 0.0);
-                self.fill_present(*row, |value| {
-                    explained += weights[next] * value;
-                    next += 1;
-                });
-                left[(place, 0)] = self.panel.victim[*row] - explained;
+            Term::of(self.panel.victim, 0).add_to(left.as_mut_slice(), 1.0, &rows);
+            for (term, weight) in &weighted {
+                term.add_to(left.as_mut_slice(), -weight, &rows);
             }
             if drift.remove(&rows, &mut left) == rows.len() {
                 continue;
@@ -337,6 +352,36 @@ impl<'a> Conditioned<'a> {
         }
         residual
     }
+
+    /// For each bin, whether [`Conditioned::residual`] has a value there; the same for every suspect.
+    pub fn has_residual(&self) -> Vec<bool> {
+        let mut has = self.has_present.clone();
+        for drift in &self.stretches {
+            let has = &mut has[drift.bins.clone()];
+            if !drift.leaves_any(has.iter().filter(|it| **it).count()) {
+                has.fill(false);
+            }
+        }
+        has
+    }
+}
+
+/// Leaves those bins of which a series was seen together with so many before it.
+pub(crate) fn keep_seen(is_there: &mut [bool], series: &[f64], reach: usize) {
+    let whole = series.get(..is_there.len()).is_some_and(|it| it.chunks(CHUNK).all(all_finite));
+    if whole {
+        return is_there.iter_mut().take(reach).for_each(|it| *it = false);
+    }
+    let mut run = 0;
+    for (bin, is_there) in is_there.iter_mut().enumerate() {
+        run = if series.get(bin).is_some_and(|it| it.is_finite()) { run + 1 } else { 0 };
+        *is_there &= run > reach;
+    }
+}
+
+/// Without a way out in between, so that many are looked at in one step.
+fn all_finite(values: &[f64]) -> bool {
+    values.iter().fold(true, |so_far, it| so_far & it.is_finite())
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Least squares over rows that come in blocks, for as many sub-models as wanted afterwards.
 
+use crate::stats::householder::triangular_factor;
 use nalgebra::DMatrix;
-use nalgebra::linalg::{ColPivQR, QR};
+use nalgebra::linalg::ColPivQR;
 
 /// A column whose part not explained by those chosen before it is smaller than this, relative to
 /// itself, adds nothing but rounding.
@@ -25,6 +26,11 @@ impl Triangle {
         Self { factor: DMatrix::zeros(0, columns), rows: 0 }
     }
 
+    /// The factor of so many rows, worked out elsewhere.
+    pub(crate) fn of_factor(factor: DMatrix<f64>, rows: usize) -> Self {
+        Self { factor, rows }
+    }
+
     /// Takes rows; the block must have as many columns as the triangle, all finite.
     pub fn add(&mut self, block: &DMatrix<f64>) {
         let (held, columns) = self.factor.shape();
@@ -32,7 +38,7 @@ impl Triangle {
         stacked.rows_mut(0, held).copy_from(&self.factor);
         stacked.rows_mut(held, block.nrows()).copy_from(block);
         self.rows += block.nrows();
-        self.factor = if stacked.nrows() > columns { QR::new(stacked).unpack_r() } else { stacked };
+        self.factor = if stacked.nrows() > columns { triangular_factor(stacked) } else { stacked };
     }
 
     /// Rows taken so far.

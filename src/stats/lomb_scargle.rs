@@ -1,8 +1,7 @@
 //! The periodogram of a series whose samples are not evenly spaced.
 
 use crate::stats::correlate::centred;
-use crate::stats::fourier::Fourier;
-use crate::stats::fourier::comfortable_length;
+use crate::stats::fourier::{comfortable_length, forward};
 use crate::stats::moments::Moments;
 use crate::stats::period::FEWEST_PERIODS;
 use crate::stats::period::Period;
@@ -101,7 +100,7 @@ pub fn period_by_lomb_scargle(times: &[f64], values: &[f64]) -> Option<Period> {
     }
     let intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let interval = usual(&intervals)?;
-    let mut grid = Grid::over(times, interval);
+    let grid = Grid::over(times, interval);
     let used = times.partition_point(|&time| grid.cell(time) < MOST_CELLS);
     let y = centred(&values[..used])?;
     let (rest_cells, rest) = whitened(&grid, &times[..used], &intervals, interval, &y);
@@ -196,7 +195,6 @@ struct Grid {
     start: f64,
     step: f64,
     length: usize,
-    fourier: Fourier,
 }
 
 impl Grid {
@@ -210,7 +208,7 @@ impl Grid {
         let span = (times[times.len() - 1] - start) / step;
         let cells = (span.round() as usize).min(MOST_CELLS - 1) + 1;
         // Twice the span, so that no line falls between two frequencies.
-        Self { start, step, length: comfortable_length(2 * cells), fourier: Fourier::default() }
+        Self { start, step, length: comfortable_length(2 * cells) }
     }
 
     fn cell(&self, time: f64) -> usize {
@@ -231,14 +229,14 @@ impl Grid {
 
     /// The normalised periodogram at all multiples of the frequency step up to half a period per
     /// interval.
-    fn powers(&mut self, cells: &[usize], y: &[f64]) -> Vec<f64> {
+    fn powers(&self, cells: &[usize], y: &[f64]) -> Vec<f64> {
         let (mut sums, mut counts) = (vec![0.0; self.length], vec![0.0; self.length]);
         for (&cell, &y) in cells.iter().zip(y) {
             sums[cell] += y;
             counts[cell] += 1.0;
         }
         let total: f64 = y.iter().map(|y| y * y).sum();
-        let (once, twice) = (self.fourier.forward(sums), self.fourier.forward(counts));
+        let (once, twice) = (forward(sums), forward(counts));
         let count = y.len() as f64;
         (0..once.len())
             .map(|bin| {
@@ -297,7 +295,7 @@ mod tests {
                 .map(|t| f64::from(t) + jitter * f64::from(t % 3))
                 .collect();
             let values: Vec<f64> = times.iter().map(|_| noise.uniform()).collect();
-            let mut grid = Grid::over(&times, 1.0);
+            let grid = Grid::over(&times, 1.0);
             let cells: Vec<usize> = times.iter().map(|&time| grid.cell(time)).collect();
             let powers = grid.powers(&cells, &centred(&values).unwrap());
             let bins: Vec<usize> = (1..40).collect();

@@ -7,7 +7,7 @@
 //! of bins (`granger`, `contrast`, `dose`), NaN marks a bin in which one of them was not seen. Random
 //! numbers come from a seed that the caller gives,
 //! so the same slice always gives the same bits on one machine; between machines the last bits of
-//! what goes through a Fourier transform may differ, as it uses the instructions at hand.
+//! what goes through a Fourier transform or a matrix product may differ, as these use the instructions at hand.
 #![warn(missing_docs)]
 
 pub mod before_after;
@@ -22,7 +22,9 @@ pub mod dose;
 pub mod drift;
 mod fourier;
 pub mod granger;
+mod householder;
 mod lagged;
+mod lagged_blocks;
 pub mod least_squares;
 mod lomb_scargle;
 pub mod moments;
@@ -30,11 +32,13 @@ pub mod multiple;
 pub mod period;
 pub mod permutation;
 pub mod phase;
+pub mod pool;
 pub mod quantile;
 pub mod ridge;
 mod ring;
 pub mod shapley;
 pub mod staircase;
+pub mod strata;
 pub mod telegraph;
 
 #[cfg(test)]

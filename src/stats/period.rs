@@ -7,7 +7,7 @@ use crate::stats::correlate::bartlett;
 use crate::stats::correlate::centred;
 use crate::stats::correlate::spread_mean;
 use crate::stats::fourier::lagged_products;
-use crate::stats::lagged::lagged_products_in_blocks;
+use crate::stats::lagged_blocks::lagged_products_in_blocks;
 use crate::stats::moments::Moments;
 
 pub use crate::stats::lomb_scargle::lomb_scargle;

@@ -10,6 +10,7 @@ pub mod findings;
 pub(crate) mod grid;
 pub mod ladder;
 pub(crate) mod look_alikes;
+mod marks;
 pub(crate) mod offset;
 mod shares;
 pub(crate) mod signal;
@@ -36,7 +37,9 @@ use crate::domain::metric::Metric;
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::time::TimeSpan;
 use crate::stats::multiple::{false_discovery_rates, false_discovery_rates_under_any_dependence};
-use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use rayon::prelude::{
+    IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator,
+};
 
 /// Bins of the picture of contended time, in seconds.
 const CONTENTION_BIN_S: f64 = 1.0;
@@ -126,9 +129,9 @@ pub(crate) fn study_of(
 /// Every suspect of every study, with the error rate over all of them.
 pub(crate) fn charges(scene: &Scene<'_>, studies: &[Study]) -> Vec<Influence> {
     let charges: Vec<Charge> = studies
-        .iter()
+        .par_iter()
         .enumerate()
-        .flat_map(|(place, study)| {
+        .flat_map_iter(|(place, study)| {
             let tried = study.trials().into_iter().enumerate();
             tried.map(move |(suspect, trial)| Charge {
                 study: place,

@@ -5,7 +5,6 @@ use crate::analysis::influence::findings::{ClockOffset, ClockOffsetOrigin};
 use crate::analysis::influence::grid::Grid;
 use crate::domain::metric::Metric;
 use crate::domain::time::TimeSpan;
-use crate::stats::correlate::lagged_pearson;
 use crate::stats::quantile::quantile;
 use std::collections::BTreeMap;
 
@@ -116,12 +115,21 @@ fn differences(values: &[f64]) -> Vec<f64> {
     fast
 }
 
+/// Pearson correlation of `busy[bin]` and `asked[bin + shift]`; both scatter around zero, so plain sums keep their digits.
 fn fit(busy: &[f64], asked: &[f64], shift: i64) -> Option<f64> {
-    let pairs = (0..busy.len()).filter_map(|bin| {
-        let there = usize::try_from(bin as i64 + shift).ok()?;
-        let (x, y) = (busy[bin], *asked.get(there)?);
-        (x.is_finite() && y.is_finite()).then_some((x, y))
-    });
-    let (x, y): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    (x.len() >= LEAST_BINS).then(|| lagged_pearson(&x, &y, 0)).flatten()
+    let skip = |of_busy: bool| usize::try_from(if of_busy { -shift } else { shift }).unwrap_or(0);
+    let (busy, asked) = (busy.get(skip(true)..)?, asked.get(skip(false)..)?);
+    let [mut count, mut x, mut y, mut xx, mut yy, mut xy] = [0.0; 6];
+    for (a, b) in busy.iter().zip(asked) {
+        if a.is_finite() && b.is_finite() {
+            count += 1.0;
+            x += a;
+            y += b;
+            xx += a * a;
+            yy += b * b;
+            xy += a * b;
+        }
+    }
+    let scale = ((xx - x * x / count) * (yy - y * y / count)).sqrt();
+    (count >= LEAST_BINS as f64 && scale > 0.0).then(|| (xy - x * y / count) / scale)
 }

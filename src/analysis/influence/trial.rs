@@ -1,13 +1,15 @@
 //! One victim's measurement against every suspect: both witnesses, bin by bin.
 
-use crate::stats::contrast::{Contrast, contrast, presence};
-use crate::stats::correlate::lagged_pearson;
-use crate::stats::cpi2::{alarm_line, cpi2_score};
+use crate::analysis::influence::marks::{Pace, begins, drives, fall, rhythm_spread, together};
+use crate::stats::contrast::{Contrast, contrast_within, presence};
 use crate::stats::dose::{DoseResponse, dose_response};
 use crate::stats::granger::{Conditioned, GrangerTest, MOST_REACH, Panel};
 use crate::stats::moments::Moments;
+use crate::stats::pool::Pool;
 use crate::stats::quantile::quantiles;
+use crate::stats::strata::Strata;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use std::sync::OnceLock;
 
 /// Longest lag of an influence, in seconds.
 const LONGEST_LAG_S: f64 = 5.0;
@@ -23,8 +25,6 @@ const HELPS: f64 = 0.2;
 const PLAIN_RANGE: f64 = 0.10;
 /// Standard errors by which the effect must fall once the load is held fixed, to say that the load took it.
 const FIRM_DIFFERENCE: f64 = 2.0;
-/// Fewest times between bursts from which a rhythm is told.
-const LEAST_GAPS: usize = 4;
 /// An activity whose upper part lies below this is nobody's.
 const LEAST_ACTIVITY: f64 = 0.003;
 /// 80 % power at one-sided 5 %: z(0.8) + z(0.95).
@@ -106,22 +106,87 @@ pub struct Trial {
 pub fn trials(bins: &Bins) -> Vec<Trial> {
     let reach = reach(bins.bin_s);
     let all: Vec<usize> = (0..bins.suspects.len()).collect();
+    let conditions = bins.clock.iter().chain(&bins.link);
+    let pace = Pace::of(&bins.victim);
     if all.len() <= MOST_HELD {
-        let conditioned = Conditioned::new(bins.panel(&all, &[]), reach);
-        return (0..all.len())
-            .into_par_iter()
-            .map(|it| trial(bins, (&all, it), conditioned.as_ref(), reach))
-            .collect();
+        let others: Vec<&[f64]> = conditions.map(Vec::as_slice).collect();
+        let pool = Pool::new(bins.panel(&all, &[]), &others, reach);
+        let court = Court::new(bins, (&pool, &pace), all.clone(), reach);
+        return all.into_par_iter().map(|it| trial(&court, it)).collect();
     }
-    let held = helpers(bins, reach);
+    let others: Vec<&[f64]> = bins.suspects.iter().chain(conditions).map(Vec::as_slice).collect();
+    let pool = Pool::new(bins.panel(&[], &[]), &others, reach);
+    let held = helpers(bins, &pool, reach);
     all.into_par_iter()
         .map(|it| {
             let mut cast: Vec<usize> = held.iter().copied().filter(|other| *other != it).collect();
             cast.push(it);
-            let conditioned = Conditioned::new(bins.panel(&cast, &[]), reach);
-            trial(bins, (&cast, cast.len() - 1), conditioned.as_ref(), reach)
+            let place = cast.len() - 1;
+            trial(&Court::new(bins, (&pool, &pace), cast, reach), place)
         })
         .collect()
+}
+
+/// Suspects who are tried together, each with all others held fixed, and the regressions for it.
+struct Court<'a> {
+    bins: &'a Bins,
+    pool: &'a Pool<'a>,
+    pace: &'a Pace,
+    cast: Vec<usize>,
+    reach: usize,
+    plain: Option<Conditioned<'a>>,
+    /// Worked out when the first suspect needs it; `None` inside without such a condition, or with too few rows.
+    with_clock: OnceLock<Option<Conditioned<'a>>>,
+    with_link: OnceLock<Option<Conditioned<'a>>>,
+    without_load: OnceLock<Option<Conditioned<'a>>>,
+    strata: OnceLock<Strata>,
+}
+
+impl<'a> Court<'a> {
+    fn new(
+        bins: &'a Bins,
+        (pool, pace): (&'a Pool<'a>, &'a Pace),
+        cast: Vec<usize>,
+        reach: usize,
+    ) -> Self {
+        let plain = pool.conditioned(bins.panel(&cast, &[]), reach);
+        Self {
+            bins,
+            pool,
+            pace,
+            cast,
+            reach,
+            plain,
+            with_clock: OnceLock::new(),
+            with_link: OnceLock::new(),
+            without_load: OnceLock::new(),
+            strata: OnceLock::new(),
+        }
+    }
+
+    fn strata(&self, plain: &Conditioned<'_>) -> &Strata {
+        let of = || Strata::of(&plain.has_residual(), self.bins.load.as_deref());
+        self.strata.get_or_init(of)
+    }
+
+    fn with(&self, conditions: &'a [Vec<f64>]) -> Option<Conditioned<'a>> {
+        let held: Vec<&[f64]> = conditions.iter().map(Vec::as_slice).collect();
+        let panel = (!held.is_empty()).then(|| self.bins.panel(&self.cast, &held))?;
+        self.pool.conditioned(panel, self.reach)
+    }
+
+    fn with_clock(&self) -> Option<&Conditioned<'a>> {
+        self.with_clock.get_or_init(|| self.with(&self.bins.clock)).as_ref()
+    }
+
+    fn with_link(&self) -> Option<&Conditioned<'a>> {
+        self.with_link.get_or_init(|| self.with(&self.bins.link)).as_ref()
+    }
+
+    fn without_load(&self) -> Option<&Conditioned<'a>> {
+        let panel = || Panel { load: None, ..self.bins.panel(&self.cast, &[]) };
+        self.without_load.get_or_init(|| self.pool.conditioned(panel(), self.reach)).as_ref()
+    }
 }
 
 /// Longest lag in bins.
@@ -132,11 +197,11 @@ pub fn reach(bin_s: f64) -> usize {
 /// The suspects that help to predict the victim on their own, the best first, less those that were seen too rarely.
 ///
 /// Source: the condition selection of J. Runge et al., Science Advances 5 (2019), eaau4996.
-fn helpers(bins: &Bins, reach: usize) -> Vec<usize> {
+fn helpers<'a>(bins: &'a Bins, pool: &Pool<'a>, reach: usize) -> Vec<usize> {
     let mut found: Vec<(f64, usize)> = (0..bins.suspects.len())
         .into_par_iter()
         .filter_map(|it| {
-            let alone = Conditioned::new(bins.panel(&[it], &[]), reach)?.test(0)?;
+            let alone = pool.conditioned(bins.panel(&[it], &[]), reach)?.test(0)?;
             // Either sign helps to predict.
             let p = alone.p_value.min(1.0 - alone.p_value) * 2.0;
             (p <= HELPS).then_some((p, it))
@@ -182,13 +247,9 @@ pub(crate) fn bursts_of(activity: &[f64]) -> Option<Vec<Option<bool>>> {
 }
 
 /// Tries one of a cast, each of whom is held fixed while another is tried.
-fn trial(
-    bins: &Bins,
-    (cast, place): (&[usize], usize),
-    conditioned: Option<&Conditioned<'_>>,
-    reach: usize,
-) -> Trial {
-    let activity = &bins.suspects[cast[place]];
+fn trial(court: &Court<'_>, place: usize) -> Trial {
+    let (bins, reach) = (court.bins, court.reach);
+    let activity = &bins.suspects[court.cast[place]];
     let on = bursts_of(activity);
     let mut it = Trial { is_dose_plausible: true, ..Trial::default() };
     if let Some(on) = &on {
@@ -200,52 +261,26 @@ fn trial(
         let on_bins = on.iter().flatten().filter(|it| **it).count();
         it.burst_bins = (!begins.is_empty()).then(|| on_bins as f64 / begins.len() as f64);
     }
-    it.cpi2 = cpi2(bins, activity);
-    let Some(conditioned) = conditioned else { return it };
+    it.cpi2 = court.pace.score(activity);
+    let Some(conditioned) = &court.plain else { return it };
     it.bins = conditioned.rows() as u64;
     let Some(test) = conditioned.test(place) else { return it };
     it.take_granger(&test, activity);
     if let Some(on) = &on {
         let residual = conditioned.residual(place);
-        if let Some(found) = contrast(&residual, bins.load.as_deref(), on, reach) {
+        let strata = court.strata(conditioned);
+        if let Some(found) = contrast_within(&residual, strata, on, reach) {
             it.take_contrast(&found, activity, on, test.inflation);
         }
         if test.p_value <= WORTH_CONDITIONS {
-            it.try_conditions(bins, (cast, place), reach);
-            it.try_without_load(bins, (cast, place), &test, reach);
+            it.try_conditions(court, place);
+            it.try_without_load(court, place, &test);
             it.clock_fall = bins.clock.first().and_then(|clock| fall(clock, on));
             it.drives_clock = drives(&bins.clock, on, reach);
             it.drives_link = drives(&bins.link, on, reach);
         }
     }
     it
-}
-
-/// First bins of bursts.
-fn begins(on: &[Option<bool>]) -> Vec<usize> {
-    let is_first = |it: &usize| on[*it] == Some(true) && (*it == 0 || on[*it - 1] != Some(true));
-    (0..on.len()).filter(is_first).collect()
-}
-
-fn rhythm_spread(begins: &[usize]) -> Option<f64> {
-    let gaps: Vec<f64> = begins.windows(2).map(|it| (it[1] - it[0]) as f64).collect();
-    let levels = quantiles(&gaps, &[0.25, 0.5, 0.75]).filter(|_| gaps.len() >= LEAST_GAPS)?;
-    Some((levels[2] - levels[0]) / levels[1])
-}
-
-/// The greatest correlation in size of two series over lags in either direction.
-fn together(x: &[f64], y: &[f64], reach: usize) -> Option<f64> {
-    let at = |x: &[f64], y: &[f64], lag: usize| {
-        let pairs = x.iter().zip(y.get(lag..)?).filter(|it| it.0.is_finite() && it.1.is_finite());
-        let (x, y): (Vec<f64>, Vec<f64>) = pairs.map(|it| (*it.0, *it.1)).unzip();
-        lagged_pearson(&x, &y, 0).map(f64::abs)
-    };
-    (0..=reach).flat_map(|lag| [at(x, y, lag), at(y, x, lag)]).flatten().reduce(f64::max)
-}
-
-fn cpi2(bins: &Bins, activity: &[f64]) -> Option<f64> {
-    let victim: Vec<f64> = bins.victim.iter().map(|it| it.exp()).collect();
-    cpi2_score(&victim, activity, alarm_line(&victim)?)
 }
 
 /// A change of a logarithm as a relative change.
@@ -290,55 +325,28 @@ impl Trial {
     /// Repeats the regression with the clock, and with the link, held fixed.
     ///
     /// Not where the condition was seen too rarely: fewer rows alone would weaken the evidence.
-    fn try_conditions(&mut self, bins: &Bins, (cast, place): (&[usize], usize), reach: usize) {
+    fn try_conditions(&mut self, court: &Court<'_>, place: usize) {
         let least = LEAST_LEFT * self.bins as f64;
-        let with = |conditions: &[Vec<f64>]| {
-            let held: Vec<&[f64]> = conditions.iter().map(Vec::as_slice).collect();
-            let panel = (!held.is_empty()).then(|| bins.panel(cast, &held))?;
-            let held = Conditioned::new(panel, reach).filter(|it| it.rows() as f64 >= least)?;
+        let p = |held: Option<&Conditioned<'_>>| {
+            let held = held.filter(|it| it.rows() as f64 >= least)?;
             // Nothing left of the suspect beside the condition is no evidence against it.
             Some(held.test(place).map_or(1.0, |it| it.p_value))
         };
-        self.p_with_clock = with(&bins.clock);
-        self.p_with_link = with(&bins.link);
+        self.p_with_clock = p(court.with_clock());
+        self.p_with_link = p(court.with_link());
     }
 
     /// Repeats the regression without the load: what the load takes away, a load that is measured badly may not take away wholly.
-    fn try_without_load(
-        &mut self,
-        bins: &Bins,
-        (cast, place): (&[usize], usize),
-        base: &GrangerTest,
-        reach: usize,
-    ) {
-        let Some(load) = &bins.load else { return };
-        let panel = Panel { load: None, ..bins.panel(cast, &[]) };
-        let without = Conditioned::new(panel, reach).and_then(|it| it.test(place));
+    fn try_without_load(&mut self, court: &Court<'_>, place: usize, base: &GrangerTest) {
+        let Some(load) = &court.bins.load else { return };
+        let without = court.without_load().and_then(|it| it.test(place));
         // Only a difference beyond the noise of both counts.
         let differs = |it: &GrangerTest| {
             it.long_run - base.long_run > FIRM_DIFFERENCE * it.standard_error && it.long_run > 0.0
         };
         self.left_beside_load =
             without.map(|it| if differs(&it) { base.long_run / it.long_run } else { 1.0 });
-        self.load_correlation = together(&bins.suspects[cast[place]], load, reach);
+        self.load_correlation =
+            together(&court.bins.suspects[court.cast[place]], load, court.reach);
     }
-}
-
-/// Mean of a series within bursts less that between them.
-fn fall(series: &[f64], on: &[Option<bool>]) -> Option<f64> {
-    let mean = |is_on: bool| {
-        let side = series.iter().zip(on).filter(|it| *it.1 == Some(is_on) && it.0.is_finite());
-        let side: Vec<f64> = side.map(|it| *it.0).collect();
-        (!side.is_empty()).then(|| side.iter().sum::<f64>() / side.len() as f64)
-    };
-    Some(mean(true)? - mean(false)?)
-}
-
-/// Whether any of the conditions follows the suspect's bursts.
-///
-/// The first condition of the clock falls when it is held back, so its sign is turned by the caller.
-fn drives(conditions: &[Vec<f64>], on: &[Option<bool>], reach: usize) -> bool {
-    conditions.iter().any(|it| {
-        contrast(it, None, on, reach).is_some_and(|it| it.p_value <= 0.05 && it.effect > 0.0)
-    })
 }
