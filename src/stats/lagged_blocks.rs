@@ -1,7 +1,7 @@
 //! Correlation sums of one long series at many lags, block by block: exact, in memory that follows
 //! the lags and not the series.
 
-use crate::stats::fourier::Fourier;
+use crate::stats::fourier::{forward, inverse};
 use realfft::num_complex::Complex;
 use std::collections::VecDeque;
 
@@ -23,23 +23,16 @@ pub(crate) fn lagged_products_in_blocks(values: &[f64], centre: f64, max_lag: us
     let block = (values.len() / BLOCKS).next_power_of_two().max(SHORTEST_BLOCK);
     let count = values.len().div_ceil(block);
     let ahead = max_lag / block + 1;
-    let mut fourier = Fourier::default();
     let mut sums = vec![vec![Complex::new(0.0, 0.0); block + 1]; ahead];
     // Spectra of two blocks each, of which the first is block i and those after it.
     let mut pairs: VecDeque<Vec<Complex<f64>>> = VecDeque::with_capacity(ahead);
     let mut next = 0;
     for i in 0..count {
         while next < count && next < i + ahead {
-            pairs.push_back(fourier.forward(padded(
-                values,
-                centre,
-                next * block,
-                2 * block,
-                block,
-            )));
+            pairs.push_back(forward(padded(values, centre, next * block, 2 * block, block)));
             next += 1;
         }
-        let own = fourier.forward(padded(values, centre, i * block, block, block));
+        let own = forward(padded(values, centre, i * block, block, block));
         for (sum, pair) in sums.iter_mut().zip(&pairs) {
             for ((sum, a), b) in sum.iter_mut().zip(&own).zip(pair) {
                 *sum += a.conj() * b;
@@ -49,7 +42,7 @@ pub(crate) fn lagged_products_in_blocks(values: &[f64], centre: f64, max_lag: us
     }
     let mut products = Vec::with_capacity(ahead * block);
     for sum in sums {
-        products.extend_from_slice(&fourier.inverse(sum, 2 * block)[..block]);
+        products.extend_from_slice(&inverse(sum, 2 * block)[..block]);
     }
     products.truncate(max_lag + 1);
     products

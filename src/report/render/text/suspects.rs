@@ -60,8 +60,7 @@ pub(super) fn suspects(pen: &mut Pen, figure: &SuspectsFigure) {
     let from = time(stamp(figure.span.from()).trim_end_matches(" UTC"));
     let until = time(&stamp(figure.span.until()));
     write_axis(pen, &from, &until, "");
-    let key =
-        "Number: greatest value of the victim, mean activity of the others while there. \u{b7}: not seen.";
+    let key = "Number: greatest value of the victim, mean activity of the others while there. \u{b7}: not seen.";
     pen.paragraph("  ", key, Style::Faint);
 }
 
