@@ -8,6 +8,9 @@ use crate::domain::outline::Outline;
 use crate::recommender::seen::SeenTenant;
 use crate::stats::staircase::Staircase;
 
+/// Time between samples that are none, seconds; a number that JSON can hold, for findings are kept.
+const NEVER_S: f64 = f64::MAX;
+
 /// What a tenant was seen to hold where nothing shows it over time; `None` where it was never seen.
 ///
 /// Processes of a tenant are added up at the highest that each was seen to hold. Samples so few are infinitely far apart, so that
@@ -40,7 +43,7 @@ pub(crate) fn glimpsed(
         label: seen.tenant.as_str().to_owned(),
         stairs: Staircase { samples, ..Staircase::constant(bytes) },
         step_s: 1.0,
-        interval_s: f64::INFINITY,
+        interval_s: NEVER_S,
         keeps_what_it_takes: false,
         limit_bytes: None,
         cap_bytes: None,
