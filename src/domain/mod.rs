@@ -4,6 +4,7 @@
 
 pub mod blind_spot;
 pub mod collector;
+pub mod contended;
 pub(crate) mod endpoint;
 pub mod glob;
 pub(crate) mod histogram;

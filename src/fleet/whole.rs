@@ -134,7 +134,8 @@ fn summary(
     };
     let further = devices.iter().filter(|it| it.state == DeviceState::Further).count();
     let put = shared.iter().map(|it| it.tenants.len()).sum();
-    found.sentence = sentence(&found, unplaced, further, put);
+    let undecided = devices.iter().filter(|it| it.state == DeviceState::AsItIs).count();
+    found.sentence = sentence(&found, unplaced, (further, undecided), put);
     found
 }
 
@@ -144,16 +145,40 @@ fn gpus(count: usize) -> String {
 
 /// What to do, in one sentence.
 ///
-/// - `further`: GPUs that are not there yet.
+/// - `further`: GPUs that are not there yet; `undecided`: those about which there is not enough evidence.
 /// - `put`: tenants that a verdict puts together.
-fn sentence(it: &Summary, unplaced: usize, further: usize, put: usize) -> String {
+fn sentence(
+    it: &Summary,
+    unplaced: usize,
+    (further, undecided): (usize, usize),
+    put: usize,
+) -> String {
     if unplaced > 0 {
         return format!(
             "the stated hardware has no place for {unplaced} of {} tenants",
             it.tenants
         );
     }
+    if it.tenants > 0 && it.tenants_not_judged == it.tenants {
+        return format!(
+            "nothing can be planned yet: there is not enough evidence about {}, so that {} as {}",
+            match it.tenants {
+                1 => "the only tenant".to_owned(),
+                several => format!("any of {several} tenants"),
+            },
+            if undecided == 1 {
+                "the GPU stays".to_owned()
+            } else {
+                format!("{} stay", gpus(undecided))
+            },
+            if undecided == 1 { "it is" } else { "they are" },
+        );
+    }
     let is_best = match it.gpus_used_then.saturating_sub(it.gpus_at_least) {
+        0 if undecided > 0 => format!(
+            "; {} of them for want of evidence, and fewer are impossible of the others under these rules",
+            undecided
+        ),
         0 => "; fewer are impossible under these rules".to_owned(),
         gap => format!(
             "; {} at least are needed, so a better plan saves {gap} at most",
