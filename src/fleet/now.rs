@@ -54,8 +54,8 @@ impl NowVerdict {
         let is_unknown = members.iter().any(|it| matches!(it.need, Need::Unknown(_)));
         match self.outcome {
             Outcome::NotEnoughEvidence => is_unknown || members.len() > 1,
-            // What must not be shared whatever somebody asks for needs no look at that one.
-            Outcome::Exclusive => is_unknown && members.len() < 2,
+            // A device each, whatever somebody asks for: that needs no look at that one.
+            Outcome::Exclusive => false,
             Outcome::Share | Outcome::Nobody => is_unknown,
         }
     }
