@@ -39,6 +39,9 @@ pub struct CountedTogether {
     pub span: TimeSpan,
     /// The longest scrape interval in it, in seconds: nothing is known of when within it.
     pub interval_s: f64,
+    /// Time between two samples of the tenant that is sampled less often, in seconds: a sample counts whole, so that shorter
+    /// bursts count as long as it; `None` where that was not counted.
+    pub sample_s: Option<f64>,
     /// Counted time that is left out because samples of both tell it better, in seconds.
     pub left_to_samples_s: f64,
 }
@@ -139,8 +142,27 @@ fn of_pair(
         seen_s,
         span,
         interval_s: own.iter().map(|it| it.span.seconds()).fold(0.0, f64::max),
+        sample_s: sample_s(gpu, part, pair),
         left_to_samples_s: seconds(&told),
     })
+}
+
+/// What was counted of a tenant on a GPU.
+fn shapes_of<'a>(
+    gpu: &'a GpuId,
+    part: &'a Recording,
+    tenant: &'a TenantId,
+) -> impl Iterator<Item = &'a ShapeSpan> {
+    part.outline.shapes.iter().filter(move |it| match &it.subject {
+        Subject::Tenant { gpu: Some(at), tenant: whose } => at == gpu && whose == tenant,
+        _ => false,
+    })
+}
+
+/// Time between samples of whoever of two is sampled less often, in seconds.
+fn sample_s(gpu: &GpuId, part: &Recording, pair: &(TenantId, TenantId)) -> Option<f64> {
+    let of = |it| Some(shapes_of(gpu, part, it).last()?.interval.as_seconds());
+    Some(of(&pair.0)?.max(of(&pair.1)?))
 }
 
 /// Time in which a tenant was busy inside the intervals, in seconds; `None` where that was not counted.
@@ -150,16 +172,12 @@ fn busy_s(
     tenant: &TenantId,
     inside: &[&ContendedSpan],
 ) -> Option<f64> {
-    let is_own = |it: &&ShapeSpan| match &it.subject {
-        Subject::Tenant { gpu: Some(at), tenant: whose } => at == gpu && whose == tenant,
-        _ => false,
-    };
     let is_inside = |it: &&ShapeSpan| {
         let at = middle(it.span);
         let place = inside.partition_point(|it| it.span.until() <= at);
         inside.get(place).is_some_and(|it| it.span.contains(at))
     };
-    let own = part.outline.shapes.iter().filter(is_own).filter(is_inside);
+    let own = shapes_of(gpu, part, tenant).filter(is_inside);
     let busy = own.map(|it| {
         let samples: f64 = it.sums.heights().iter().skip(BUSY_CLASS).sum();
         samples * it.interval.as_seconds()
@@ -229,7 +247,7 @@ mod tests {
         let [it] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((it.together_s, it.seen_s, it.interval_s), (18.0, 60.0, 15.0));
         assert_eq!((it.of_first_ratio, it.of_second_ratio), (Some(0.6), Some(0.6)));
-        assert_eq!(it.expected_s, Some(15.0));
+        assert_eq!((it.expected_s, it.sample_s), (Some(15.0), Some(0.1)));
     }
 
     #[test]

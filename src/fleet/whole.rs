@@ -176,8 +176,12 @@ fn sentence(
     }
     let is_best = match it.gpus_used_then.saturating_sub(it.gpus_at_least) {
         0 if undecided > 0 => format!(
-            "; {} of them for want of evidence, and fewer are impossible of the others under these rules",
-            undecided
+            "; {} as {} for want of evidence, and fewer are impossible for the rest under these rules",
+            match undecided {
+                1 => "1 GPU stays".to_owned(),
+                several => format!("{several} GPUs stay"),
+            },
+            if undecided == 1 { "it is" } else { "they are" },
         ),
         0 => "; fewer are impossible under these rules".to_owned(),
         gap => format!(

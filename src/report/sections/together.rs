@@ -112,6 +112,15 @@ fn how_counted(devices: &[&DeviceFindings]) -> String {
     let longest_s = all().map(|it| it.interval_s).fold(0.0, f64::max);
     let whole = all().map(|it| it.span).reduce(|one, other| one.hull(other));
     let when = whole.map_or_else(String::new, |it| format!(" ({})", span(it)));
+    let sample_s = all().filter_map(|it| it.sample_s).fold(0.0, f64::max);
+    let whole_samples = if sample_s > 0.0 {
+        format!(
+            " Tenants were sampled about every {}, and a sample counts whole: shorter bursts count longer than they are.",
+            Seconds(sample_s)
+        )
+    } else {
+        String::new()
+    };
     let left_s = all().map(|it| it.left_to_samples_s).fold(0.0, f64::max);
     let samples = if left_s > 0.0 {
         format!(
@@ -125,7 +134,7 @@ fn how_counted(devices: &[&DeviceFindings]) -> String {
     format!(
         "Counted by `cotenant serve` as it looked{when}: time in which both tenants were busy at 5 % or more, and how much of \
          all busy time of each that is. \"Spread evenly\" is what their busy times alone would give. When within a scrape \
-         interval (up to {}) they met was not kept, so that there is no test against chance.{samples}",
+         interval (up to {}) they met was not kept, so that there is no test against chance.{whole_samples}{samples}",
         Seconds(longest_s)
     )
 }
