@@ -174,21 +174,7 @@ fn sentence(
             if undecided == 1 { "it is" } else { "they are" },
         );
     }
-    let is_best = match it.gpus_used_then.saturating_sub(it.gpus_at_least) {
-        0 if undecided > 0 => format!(
-            "; {} as {} for want of evidence, and fewer are impossible for the rest under these rules",
-            match undecided {
-                1 => "1 GPU stays".to_owned(),
-                several => format!("{several} GPUs stay"),
-            },
-            if undecided == 1 { "it is" } else { "they are" },
-        ),
-        0 => "; fewer are impossible under these rules".to_owned(),
-        gap => format!(
-            "; {} at least are needed, so a better plan saves {gap} at most",
-            it.gpus_at_least
-        ),
-    };
+    let is_best = bound(it, undecided);
     match (it.tenants, it.gpus_freed) {
         (0, _) => "nobody was seen on any of the GPUs".to_owned(),
         (_, 0) if further > 0 => format!(
@@ -212,6 +198,25 @@ fn sentence(
             it.tenants,
             gpus(it.gpus_used_then),
             it.gpus_used_now
+        ),
+    }
+}
+
+/// How far from the best it is, as the end of a sentence.
+fn bound(it: &Summary, undecided: usize) -> String {
+    match it.gpus_used_then.saturating_sub(it.gpus_at_least) {
+        0 if undecided > 0 => format!(
+            "; {} as {} for want of evidence, and fewer are impossible for the rest under these rules",
+            match undecided {
+                1 => "1 GPU stays".to_owned(),
+                several => format!("{several} GPUs stay"),
+            },
+            if undecided == 1 { "it is" } else { "they are" },
+        ),
+        0 => "; fewer are impossible under these rules".to_owned(),
+        gap => format!(
+            "; {} at least are needed, so a better plan saves {gap} at most",
+            it.gpus_at_least
         ),
     }
 }

@@ -233,7 +233,10 @@ mod tests {
         text + "# EOF\n"
     }
 
-    fn spans(text: &str) -> Vec<(i64, i64, Vec<(String, f64)>)> {
+    /// From, until, and seconds by pair.
+    type Told = (i64, i64, Vec<(String, f64)>);
+
+    fn spans(text: &str) -> Vec<Told> {
         let mut collector = Collector::new();
         let options = ImportOptions::default();
         let mut input = text.as_bytes();
