@@ -14,6 +14,7 @@ use cotenant::analysis::influence::findings::{
 use cotenant::colocation::observation::COLUMNS;
 use cotenant::colocation::profiles::profiles;
 use cotenant::domain::blind_spot::{BlindSpot, BlindSpotKind};
+use cotenant::domain::contended::{ContendedSpan, PairSeconds};
 use cotenant::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
 use cotenant::domain::metric::{Dialect, Metric, MetricSpec, Precision, Scope};
 use cotenant::domain::metric_table::METRICS;
@@ -89,6 +90,10 @@ fn describe(sink: &mut dyn Sink) -> Result<(), SinkError> {
     }))?;
     sink.fact(Fact::Device(Device { index: Some(0), ..Device::named(GpuId::from_index(0)) }))?;
     let span = TimeSpan::covering(instant(0), instant(300));
+    let pair =
+        PairSeconds { first: TenantId::new("batch"), second: TenantId::new("chat"), seconds: 40.0 };
+    let counted = ContendedSpan { gpu: GpuId::from_index(0), span, pairs: vec![pair] };
+    sink.fact(Fact::Contended(counted))?;
     sink.fact(Fact::Phase(Phase { label: "first half".to_owned(), span, gpu: None }))?;
     sink.fact(Fact::BlindSpot(BlindSpot {
         kind: BlindSpotKind::Gap,

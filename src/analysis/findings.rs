@@ -2,6 +2,7 @@
 //!
 //! They are printed as JSON as they stand, so names carry their unit and unknown is `None`.
 
+use crate::analysis::counted_together::CountedTogether;
 use crate::analysis::evidence::Evidence;
 use crate::analysis::extents::BurstExtent;
 use crate::analysis::influence::findings::InfluenceFindings;
@@ -46,6 +47,8 @@ pub struct DeviceFindings {
     pub subjects: Vec<SubjectFindings>,
     /// Pairs of tenants whose bursts were seen: whether they come together.
     pub co_activations: Vec<CoActivation>,
+    /// Pairs of tenants that an exporter compared: how long both were busy.
+    pub counted_together: Vec<CountedTogether>,
     /// Whose peaks of memory meet, and who filled it when it ran out: of the device, or of each MIG instance.
     pub memory: Vec<MemoryFindings>,
     /// Who slows whom, and what else made somebody slow.

@@ -9,6 +9,7 @@ pub mod co_peaks;
 pub mod compare;
 mod counted;
 mod counted_memory;
+pub mod counted_together;
 pub mod diagnosis;
 pub mod diagnosis_findings;
 pub mod events;
@@ -31,6 +32,7 @@ mod trap;
 
 use crate::analysis::co_activation::co_activations;
 use crate::analysis::co_peaks::memory_findings;
+use crate::analysis::counted_together::counted_together;
 use crate::analysis::findings::{DeviceFindings, Findings, SubjectFindings};
 use crate::analysis::idle::filled;
 use crate::analysis::influence::{Scene, influences};
@@ -112,6 +114,7 @@ pub fn loads(gpu: &GpuId, part: &Recording) -> DeviceFindings {
         model: part.outline.device(gpu).and_then(|it| it.model.clone()),
         subjects: subjects_of(part, &Question::default(), |it| it.gpu() == Some(gpu)),
         co_activations: Vec::new(),
+        counted_together: Vec::new(),
         memory: Vec::new(),
         influences: Default::default(),
     }
@@ -203,8 +206,11 @@ fn device_findings(
     let label = outline.label(&Subject::device(gpu));
     let model = outline.device(gpu).and_then(|it| it.model.clone());
     let subjects = subjects_of(part, question, |it| it.gpu() == Some(gpu));
+    let is_counted = |it: &Subject| part.outline.shapes.iter().any(|shape| shape.subject == *it);
     let seen: Vec<(&SubjectFindings, Cow<'_, Trace>)> = subjects
         .iter()
+        // Means over scrapes show no burst, and whoever counted them compared the tenants itself.
+        .filter(|it| !is_counted(&it.subject))
         .filter_map(|it| {
             let trace = part.traces.get(&it.subject)?;
             let filled = filled(&it.subject, trace, part).map(|it| Cow::Owned(it.trace));
@@ -212,13 +218,27 @@ fn device_findings(
         })
         .collect();
     let co_activations = co_activations(&seen, &outline.sources);
+    let counted_together = counted_together(gpu, part, question.span, &co_activations);
     let parts: Vec<&Recording> = std::iter::once(part).chain(guests).collect();
     let is_here = |it: &Subject| it.gpu().is_none_or(|it| it == gpu);
-    let influences = Scene::of(&parts, Some(gpu), question.span, is_here)
+    let mut influences = Scene::of(&parts, Some(gpu), question.span, is_here)
         .map(|it| influences(&it, question))
         .unwrap_or_default();
+    if is_counted(&Subject::device(gpu)) {
+        // A mean over a scrape interval looks full only where all of it was.
+        influences.contention = None;
+    }
     let memory = memory_findings(gpu, part, question.span);
-    DeviceFindings { gpu: gpu.clone(), label, model, subjects, co_activations, memory, influences }
+    DeviceFindings {
+        gpu: gpu.clone(),
+        label,
+        model,
+        subjects,
+        co_activations,
+        counted_together,
+        memory,
+        influences,
+    }
 }
 
 fn subjects_of(

@@ -26,6 +26,9 @@ use crate::report::render::csv::fleet as lines;
 use crate::report::render::{html, json};
 use std::path::{Path, PathBuf};
 
+/// What to do where no GPU was seen.
+const NO_GPU: &str = "record the GPUs in the same time, with `cotenant record` on their nodes or `cotenant import --prometheus URL` from dcgm-exporter, and give both";
+
 pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
     check_places(arguments)?;
     let form = form(arguments)?;
@@ -41,12 +44,6 @@ pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
     };
     let (devices, damaged) =
         in_parts("reading recordings", sources.len(), |done| all_findings(&sources, &how, done))?;
-    if devices.is_empty() {
-        return Err(CliError::not_enough_data(
-            "the recordings hold no GPU",
-            "record again, or name other recordings",
-        ));
-    }
     warn_unused(&said, &devices);
     let found = during("planning", || {
         plan(&PlanQuestion {
@@ -127,19 +124,24 @@ fn read(
 
 /// Findings of all recordings, every GPU once, and what could not be read.
 ///
-/// One recording that is damaged does not cost the plan of all others. Errors: none could be read.
+/// One recording that is damaged does not cost the plan of all others. Errors: none could be read, or none holds a GPU.
 fn all_findings(
     sources: &[RecordingSource],
     how: &Keeping<'_>,
     done: &Done,
 ) -> Result<(Vec<DeviceFinding>, Vec<String>), CliError> {
     let (mut all, mut damaged) = (Vec::new(), Vec::new());
-    let (mut kept, mut first_error) = (0, None);
+    let (mut kept, mut first_error, mut blank) = (0, None, Vec::new());
     for source in sources {
         match findings(source, how) {
-            Ok((found, was_kept)) => {
-                kept += usize::from(was_kept);
-                all.extend(found);
+            Ok(found) => {
+                kept += usize::from(found.was_kept);
+                all.extend(found.devices);
+                if let Some(why) = found.why_none {
+                    let told = format!("`{}` {why}: no GPU was seen in it", source.name());
+                    blank.push(told.clone());
+                    damaged.push(told);
+                }
             }
             Err(error) => {
                 let told = format!("`{}` is left out: {}", source.name(), error.message());
@@ -150,9 +152,13 @@ fn all_findings(
         }
         done.one();
     }
-    if let Some(error) = first_error.filter(|_| damaged.len() == sources.len()) {
-        return Err(error);
+    if damaged.len() == sources.len() {
+        let none = |told: String| CliError::not_enough_data(told, NO_GPU);
+        return Err(
+            first_error.unwrap_or_else(|| none(blank.into_iter().next().unwrap_or_default()))
+        );
     }
+    blank.iter().for_each(|it| output::warning(it));
     if kept > 0 {
         output::info(&format!("findings of {kept} of {} recordings were kept", sources.len()));
     }

@@ -7,9 +7,10 @@ use crate::cli::input::open;
 use crate::cli::output;
 use crate::cli::plan_sources::RecordingSource;
 use crate::domain::ident::{GpuId, Subject};
+use crate::domain::outline::Outline;
 use crate::fleet::findings::{DeviceFinding, FINDINGS_VERSION};
 use crate::fleet::observe::observe;
-use crate::fleet::unplaced::{on_its_own, told};
+use crate::fleet::unplaced::{is_on_one, on_its_own, told};
 use crate::recommender::policy::Policy;
 use crate::storage::error::StorageError;
 use crate::storage::findings::{KeptColumn, KeptTable, keep, kept, key_of};
@@ -30,11 +31,18 @@ pub(crate) struct Keeping<'a> {
     pub(crate) is_several: bool,
 }
 
-/// Findings of one recording, and whether they had been kept.
-pub(crate) fn findings(
-    source: &RecordingSource,
-    how: &Keeping<'_>,
-) -> Result<(Vec<DeviceFinding>, bool), CliError> {
+/// What one recording holds for a plan.
+pub(crate) struct Found {
+    /// Findings of its GPUs.
+    pub(crate) devices: Vec<DeviceFinding>,
+    /// Whether they had been kept.
+    pub(crate) was_kept: bool,
+    /// Why there are none, in a sentence without a subject; `None` where there are.
+    pub(crate) why_none: Option<String>,
+}
+
+/// Findings of one recording.
+pub(crate) fn findings(source: &RecordingSource, how: &Keeping<'_>) -> Result<Found, CliError> {
     let input = open(&source.paths, how.foreign)?;
     let recording = &input.recording;
     let place = source.paths.first().filter(|it| source.is_recording && it.is_dir());
@@ -53,7 +61,28 @@ pub(crate) fn findings(
             it.host = source.host.clone().or_else(|| how.is_several.then(|| source.name()));
         }
     }
-    Ok((devices, was_kept))
+    let why_none = devices.is_empty().then(|| why_none(recording.outline()));
+    Ok(Found { devices, was_kept, why_none })
+}
+
+/// What a recording without a GPU holds instead.
+fn why_none(outline: &Outline) -> String {
+    let services: Vec<String> =
+        outline.subjects.iter().map(|it| format!("`{}`", outline.label(it))).collect();
+    match (services.as_slice(), outline.devices.len()) {
+        ([], 0) => "holds no sample".to_owned(),
+        ([], 1) => format!("describes {} and holds no sample of it", outline.devices[0].label()),
+        ([], several) => format!("describes {several} GPUs and holds no sample of any"),
+        (names, _) => format!(
+            "holds only what {} of itself",
+            match names {
+                [one] => format!("{one} says"),
+                [one, other] => format!("each of {one} and {other} says"),
+                [one, rest @ ..] => format!("each of {one} and {} more says", rest.len()),
+                [] => String::new(),
+            }
+        ),
+    }
 }
 
 /// What the findings depend on; `None` for a recording under way.
@@ -61,7 +90,7 @@ fn key(recording: &StoredRecording, source: &RecordingSource, how: &Keeping<'_>)
     let policy = serde_json::to_string(how.policy).ok()?;
     let fingerprint = recording.fingerprint()?;
     let version = FINDINGS_VERSION.to_string();
-    Some(key_of(&[&fingerprint, env!("CARGO_PKG_VERSION"), &version, &policy, &source.name()]))
+    Some(key_of(&[&fingerprint, env!("CARGO_PKG_VERSION"), &version, &policy, &source.file()]))
 }
 
 fn computed(
@@ -72,7 +101,7 @@ fn computed(
     let outline = recording.outline();
     let gpus: BTreeSet<GpuId> = outline.subjects.iter().filter_map(Subject::gpu).cloned().collect();
     let is_only = gpus.len() == 1;
-    let name = source.name();
+    let name = source.file();
     let gpus: Vec<GpuId> = gpus.into_iter().collect();
     let found: Result<Vec<DeviceFinding>, StorageError> = one_part_for_each_thread(&gpus, |gpu| {
         // A tenant that does not say where it runs can only run on the only GPU there is.
@@ -91,7 +120,7 @@ fn computed(
     Ok(found)
 }
 
-/// Tenants of a recording that names no GPU, each with one to itself.
+/// Tenants of a recording that names no GPU, each with one to itself; those that report nothing of one are left out.
 fn unplaced(
     recording: &StoredRecording,
     name: &str,
@@ -104,6 +133,9 @@ fn unplaced(
         let part = recording
             .load(&Selection { subjects: Some(vec![it.clone()]), ..Selection::default() })?;
         let Subject::Tenant { tenant, .. } = it else { return Ok(None) };
+        if !is_on_one(&part) {
+            return Ok(None);
+        }
         let (part, gpu) = on_its_own(&part, tenant);
         Ok(Some(told(observe(part, &gpu, name, how.policy))))
     })

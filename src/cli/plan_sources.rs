@@ -24,10 +24,14 @@ pub(crate) struct RecordingSource {
 }
 
 impl RecordingSource {
+    /// Name of the first file or folder, after which whoever stands alone in it is called, as elsewhere.
+    pub(crate) fn file(&self) -> String {
+        self.paths.first().map(|it| name_of(it)).unwrap_or_default()
+    }
+
     /// Name for people, and of a host that no recording names.
     pub(crate) fn name(&self) -> String {
-        let first = self.paths.first().map(|it| name_of(it)).unwrap_or_default();
-        first.split('.').next().unwrap_or_default().to_owned()
+        self.file().split('.').next().unwrap_or_default().to_owned()
     }
 }
 

@@ -5,6 +5,7 @@
 pub mod blind_spot;
 pub mod collector;
 pub mod column;
+pub mod contended;
 pub(crate) mod endpoint;
 pub mod glob;
 pub(crate) mod histogram;

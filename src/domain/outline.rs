@@ -1,6 +1,7 @@
 //! What a recording holds, without its samples.
 
 use crate::domain::blind_spot::BlindSpot;
+use crate::domain::contended::ContendedSpan;
 use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
 use crate::domain::shape::ShapeSpan;
 use crate::domain::sink::Fact;
@@ -115,6 +116,9 @@ pub struct Outline {
     /// Shapes that somebody else counted, by subject and start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shapes: Vec<ShapeSpan>,
+    /// Time in which pairs of tenants were busy at once, as somebody else counted it, by GPU and start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contended: Vec<ContendedSpan>,
     /// From the first to the last sample; `None` when there is none.
     pub span: Option<TimeSpan>,
     /// Number of readings stored.
@@ -177,6 +181,7 @@ impl Outline {
             Fact::Source(it) => push_new(&mut self.sources, it),
             Fact::BlindSpot(it) => push_new(&mut self.blind_spots, it),
             Fact::Shape(it) => self.shapes.push(it),
+            Fact::Contended(it) => self.contended.push(it),
             Fact::Phase(it) => match self.phases.last_mut().filter(|last| touches(last, &it)) {
                 Some(last) => last.span = last.span.hull(it.span),
                 None => self.phases.push(it),
@@ -202,6 +207,9 @@ impl Outline {
         self.shapes.extend(other.shapes);
         self.shapes.sort_by(|a, b| (&a.subject, a.span).cmp(&(&b.subject, b.span)));
         self.shapes.dedup_by(|next, last| next.subject == last.subject && next.span == last.span);
+        self.contended.extend(other.contended);
+        self.contended.sort_by(|a, b| (&a.gpu, a.span).cmp(&(&b.gpu, b.span)));
+        self.contended.dedup_by(|next, last| next.gpu == last.gpu && next.span == last.span);
         self.phases = joined(std::mem::take(&mut self.phases), other.phases);
         self.devices.sort_by(|a, b| (a.index, &a.gpu).cmp(&(b.index, &b.gpu)));
         self.span = match (self.span, other.span) {

@@ -1,6 +1,7 @@
 //! Where importers and the sampler put what they see, in time order and without holding the whole.
 
 use crate::domain::blind_spot::BlindSpot;
+use crate::domain::contended::ContendedSpan;
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::outline::{Device, MigInstance, Phase, Process};
@@ -42,6 +43,8 @@ pub enum Fact {
     BlindSpot(BlindSpot),
     /// The shape of an activity, as somebody else counted it.
     Shape(ShapeSpan),
+    /// Time in which pairs of tenants were busy at once, as somebody else counted it.
+    Contended(ContendedSpan),
 }
 
 /// Takes what an observer sees.

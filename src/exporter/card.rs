@@ -1,10 +1,11 @@
 //! One GPU as the exporter knows it: its own shape, those of its instances and tenants, and its gauges.
 
+use crate::domain::contended::OTHERS;
 use crate::domain::ident::ProcessKey;
 use crate::domain::metric::Metric;
 use crate::domain::outline::Device;
 use crate::domain::source::Reading;
-use crate::exporter::contention::{Contention, OTHER};
+use crate::exporter::contention::Contention;
 use crate::exporter::limits::Limits;
 use crate::exporter::tenant::Tenant;
 use crate::exporter::track::Track;
@@ -176,16 +177,16 @@ impl Card {
         if self.tenants.contains_key(&own) {
             return own;
         }
-        if self.tenants.len() >= self.limits.tenants && own != OTHER {
+        if self.tenants.len() >= self.limits.tenants && own != OTHERS {
             let gone = self.tenants.iter().filter(|it| at_us - it.1.seen_us() > FORGOTTEN_US);
             match gone.min_by_key(|it| it.1.seen_us()).map(|it| it.0.clone()) {
                 Some(name) => self.tenants.remove(&name),
                 None => {
-                    let before = self.owners.insert(process, OTHER.to_owned());
-                    self.folded += u64::from(before.as_deref() != Some(OTHER));
+                    let before = self.owners.insert(process, OTHERS.to_owned());
+                    self.folded += u64::from(before.as_deref() != Some(OTHERS));
                     let other = || Tenant::new(process_track(), at_us);
-                    self.tenants.entry(OTHER.to_owned()).or_insert_with(other);
-                    return OTHER.to_owned();
+                    self.tenants.entry(OTHERS.to_owned()).or_insert_with(other);
+                    return OTHERS.to_owned();
                 }
             };
         }

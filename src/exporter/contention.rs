@@ -1,10 +1,8 @@
 //! How long pairs of tenants were busy at the same time; a bounded number of pairs by name.
 
+use crate::domain::contended::OTHERS;
 use crate::exporter::tenant::Busy;
 use std::collections::BTreeMap;
-
-/// Name under which everybody stands for whom there is no room.
-pub(crate) const OTHER: &str = "other";
 
 /// Two tenants of one GPU, by name.
 type Pair = (String, String);
@@ -45,7 +43,7 @@ impl Contention {
         let mut pair = (one.to_owned(), two.to_owned());
         if !self.seconds.contains_key(&pair) && self.seconds.len() >= self.most {
             self.folded += 1;
-            pair = (OTHER.to_owned(), OTHER.to_owned());
+            pair = (OTHERS.to_owned(), OTHERS.to_owned());
         }
         *self.seconds.entry(pair).or_default() += seconds;
     }
@@ -82,7 +80,7 @@ mod tests {
             contention.compare(("a", name), (0, 1_000_000), &[(0, 1_000_000)]);
         }
         let pairs: Vec<_> = contention.pairs().collect();
-        assert_eq!(pairs, [("a", "b", 1.0), ("a", "c", 1.0), (OTHER, OTHER, 2.0)]);
+        assert_eq!(pairs, [("a", "b", 1.0), ("a", "c", 1.0), (OTHERS, OTHERS, 2.0)]);
         assert_eq!(contention.folded, 2);
     }
 }

@@ -1,6 +1,7 @@
 //! The sink that counts shapes, and the page that shows them.
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
+use crate::domain::contended::{OTHER_TENANT, OTHERS};
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::Device;
@@ -12,7 +13,6 @@ use crate::domain::sink::{Fact, Sink, SinkError};
 use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
 use crate::exporter::card::{Card, Part, Readings, nobody};
-use crate::exporter::contention::OTHER;
 use crate::exporter::gauges::PLAIN;
 use crate::exporter::limits::Limits;
 use crate::exporter::own::Own;
@@ -178,7 +178,7 @@ impl Exposition {
         text.family("cotenant_contended_seconds", Kind::Counter, "seconds", help);
         for card in self.cards.values() {
             for (first, second, seconds) in card.contention.pairs() {
-                let labels = labels(card).with(TENANT, first).with("other_tenant", second);
+                let labels = labels(card).with(TENANT, first).with(OTHER_TENANT, second);
                 text.sample(&labels, seconds);
             }
         }
@@ -326,14 +326,14 @@ impl Sink for Exposition {
                 // Whoever belongs to nobody goes by its own name, and has a place as others have one.
                 let tenant = it.tenant.filter(|it| !it.is_unattributed());
                 let tenant = tenant.map(|it| it.as_str().to_owned()).or(it.name);
-                let tenant = tenant.filter(|it| it != OTHER && it != TenantId::UNATTRIBUTED);
+                let tenant = tenant.filter(|it| it != OTHERS && it != TenantId::UNATTRIBUTED);
                 self.card(&it.gpu).own(it.process, tenant.unwrap_or_else(|| nobody(it.process)));
             }
             Fact::Source(it) => {
                 self.sources.insert(it.id, it.readings);
             }
             Fact::BlindSpot(it) => self.spot(it),
-            Fact::Phase(_) | Fact::Shape(_) => {}
+            Fact::Phase(_) | Fact::Shape(_) | Fact::Contended(_) => {}
         }
         Ok(())
     }

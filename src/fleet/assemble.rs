@@ -2,6 +2,7 @@
 
 use crate::fleet::class::ClassKey;
 use crate::fleet::compatibility::Compatibility;
+use crate::fleet::now::NowVerdict;
 use crate::fleet::packing::{Group, Packing, Shared};
 use crate::fleet::plan::{
     AloneReason, DeviceState, FleetCost, PlanQuestion, PlannedDevice, PlannedTenant, PoolSummary,
@@ -10,9 +11,13 @@ use crate::fleet::plan::{
 use crate::fleet::yard::{Member, Need, Yard};
 use crate::recommender::mechanism::MechanismId;
 use crate::recommender::tenant_policy::Class;
+use crate::recommender::verdict::Outcome;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+/// Why somebody of whom too little is known stays where it is, without a name in it.
+const NOT_ENOUGH: &str =
+    "there is not enough evidence about them, or about a neighbour on their GPU";
 /// Names that are listed of many.
 const MOST_NAMES: usize = 6;
 
@@ -39,6 +44,8 @@ pub(crate) struct PoolPlan<'a> {
     pub(crate) compatibility: Vec<Compatibility>,
     /// GPUs that stay as they are, with who is on them.
     pub(crate) as_it_is: Vec<(SlotFacts, Vec<Member>)>,
+    /// What is decided about each GPU as it is now, by its place in the findings; empty for stated hardware.
+    pub(crate) now: BTreeMap<usize, NowVerdict>,
 }
 
 /// What tells names of classes and GPUs.
@@ -57,12 +64,8 @@ impl PoolPlan<'_> {
         }
         for (slot, members) in &self.as_it_is {
             let tenants = members.iter().map(|it| self.tenant(it, None, None, names)).collect();
-            let reason = members.iter().find_map(|it| match &it.need {
-                Need::Unknown(why) => Some(why.clone()),
-                _ => None,
-            });
             found.push(PlannedDevice {
-                reason: reason.unwrap_or_default(),
+                reason: self.why_as_it_is(slot, members),
                 ..self.empty(DeviceState::AsItIs, slot, tenants, members)
             });
         }
@@ -140,6 +143,7 @@ impl PoolPlan<'_> {
             worst_p99_factor: None,
             out_of_memory_day_ratio: None,
             confidence: None,
+            verdict_now: self.now(slot.device).map(|it| it.outcome),
             reason: String::new(),
         }
     }
@@ -164,26 +168,59 @@ impl PoolPlan<'_> {
         }
     }
 
+    /// What is decided about a GPU as it is now; `None` for one that is not there.
+    fn now(&self, device: Option<usize>) -> Option<&NowVerdict> {
+        self.now.get(&device?)
+    }
+
+    /// Why a GPU stays as it is: the verdict on it, or whom nobody knows enough about.
+    fn why_as_it_is(&self, slot: &SlotFacts, members: &[Member]) -> String {
+        let undecided = self.now(slot.device).filter(|it| it.outcome == Outcome::NotEnoughEvidence);
+        let unknown = || {
+            members.iter().find_map(|it| match &it.need {
+                Need::Unknown(why) => Some(why.clone()),
+                _ => None,
+            })
+        };
+        undecided.map(|it| it.reason.clone()).or_else(unknown).unwrap_or_default()
+    }
+
     /// Why a tenant has a GPU to itself.
     fn why_alone(&self, member: &Member) -> String {
         match &member.need {
             Need::Whole(why) | Need::Unknown(why) => return why.clone(),
             Need::Part => {}
         }
+        if let Some(open) = self.open_alone(member) {
+            return format!("whether a part of a GPU would do for it is open: {open}");
+        }
         let place = self.yard.members.iter().position(|it| it.tenant.name == member.tenant.name);
         let has_seat = place.is_some_and(|it| !self.yard.applicants[it].seats.is_empty());
         kept_alone(member, has_seat, self.yard.board().is_some()).to_owned()
+    }
+
+    /// What keeps it open whether a part of a GPU would do for a tenant that has one to itself now; `None` where that is known.
+    fn open_alone(&self, member: &Member) -> Option<&str> {
+        let now = self.now(member.home)?;
+        let has_one = self.slots.iter().any(|it| it.device == member.home && it.tenants_now == 1);
+        (has_one && now.outcome == Outcome::NotEnoughEvidence).then_some(now.reason.as_str())
     }
 
     /// Why tenants have a GPU to themselves, each reason with their names.
     pub(crate) fn alone(&self) -> Vec<(String, String)> {
         let lonely = self.packing.groups.iter().filter(|it| it.shared.is_none());
         let members = lonely.flat_map(|it| &it.members).map(|it| &self.yard.members[*it]);
-        let told = |it: &Member| (general(it, &self.why_alone(it)), it.tenant.name.clone());
+        let told = |it: &Member| {
+            let why = match self.open_alone(it).filter(|_| it.need == Need::Part) {
+                Some(_) => "whether a part of a GPU would do for them is open".to_owned(),
+                None => general(it, &self.why_alone(it)),
+            };
+            (why, it.tenant.name.clone())
+        };
         let as_it_is = self.as_it_is.iter().flat_map(|it| &it.1);
         members
             .map(told)
-            .chain(as_it_is.map(|it| (general(it, ""), it.tenant.name.clone())))
+            .chain(as_it_is.map(|it| (NOT_ENOUGH.to_owned(), it.tenant.name.clone())))
             .collect()
     }
 
@@ -244,12 +281,7 @@ fn general(member: &Member, why: &str) -> String {
             "they are training, or are to have a whole device by policy".to_owned()
         }
         Need::Whole(_) => "they saturate their GPU".to_owned(),
-        Need::Unknown(_) => {
-            "too little was seen of them, or of a neighbour on their GPU".to_owned()
-        }
-        Need::Part if why.is_empty() => {
-            "too little was seen of them, or of a neighbour on their GPU".to_owned()
-        }
+        Need::Unknown(_) => NOT_ENOUGH.to_owned(),
         Need::Part => why.to_owned(),
     }
 }

@@ -13,6 +13,7 @@ pub mod findings;
 pub mod freedom;
 pub mod hardware;
 pub mod merge;
+mod now;
 pub mod observe;
 mod packing;
 mod placing;

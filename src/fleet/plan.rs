@@ -15,6 +15,7 @@ use crate::recommender::mechanism::MechanismId;
 use crate::recommender::policy::Policy;
 use crate::recommender::situation::Limits;
 use crate::recommender::tenant_policy::TenantPolicies;
+use crate::recommender::verdict::Outcome;
 use serde::Serialize;
 
 /// Version of the JSON; raised when a key changes its meaning or goes.
@@ -245,6 +246,8 @@ pub struct PlannedDevice {
     pub out_of_memory_day_ratio: Option<f64>,
     /// How sure the verdict is, 0 to 1; `None` where nothing was decided.
     pub confidence: Option<f64>,
+    /// What `recommend` says about it with whoever is on it now; `None` for one that is not there.
+    pub verdict_now: Option<Outcome>,
     /// What decides, in a sentence.
     pub reason: String,
 }

@@ -3,18 +3,16 @@
 use crate::fleet::assemble::{PoolPlan, SlotFacts, median};
 use crate::fleet::compatibility::compatibilities;
 use crate::fleet::findings::DeviceFinding;
-use crate::fleet::packing::{Group, Packing, Shared, packed};
+use crate::fleet::now::NowVerdict;
+use crate::fleet::packing::{Group, Packing, packed};
 use crate::fleet::placing::{Slot, placed};
 use crate::fleet::plan::{FleetPlan, PlanQuestion, RefusedNow};
 use crate::fleet::roster::Roster;
 use crate::fleet::whole::{Drawn, drawn};
-use crate::fleet::yard::{Member, Need, Pool, Yard, emptied};
-use crate::recommender::decide::proposal;
-use crate::recommender::played::Played;
-use crate::recommender::policy::Policy;
+use crate::fleet::yard::{Member, Pool, Yard, emptied, solo};
+use crate::recommender::played::Solo;
 use crate::recommender::situation::Situation;
-use crate::recommender::verdict::Outcome;
-use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
 
 /// Kind of a GPU: model, and memory in whole GiB.
@@ -71,6 +69,14 @@ fn slot_of(question: &PlanQuestion<'_>, roster: &Roster, device: usize) -> SlotF
     }
 }
 
+/// A device with whoever is on it, and what is decided about that.
+struct Seat<'r> {
+    device: usize,
+    members: Vec<&'r Member>,
+    solos: Vec<Solo>,
+    now: NowVerdict,
+}
+
 fn of_kind<'a>(
     question: &PlanQuestion<'a>,
     roster: &Roster,
@@ -78,21 +84,30 @@ fn of_kind<'a>(
     devices: &[usize],
     refused_now: &mut Vec<RefusedNow>,
 ) -> PoolPlan<'a> {
-    let of_device = |device: usize| -> Vec<&Member> {
-        roster.members.iter().filter(|it| it.home == Some(device)).collect()
+    let tenants = roster.members.len();
+    let empty =
+        template(roster, devices, tenants).unwrap_or_else(|| roster.situations[devices[0]].clone());
+    let seat = |device: &usize| {
+        let members: Vec<&Member> =
+            roster.members.iter().filter(|it| it.home == Some(*device)).collect();
+        let solos: Vec<Solo> = members.iter().map(|it| solo(&empty, it)).collect();
+        let situation = &roster.situations[*device];
+        let now = NowVerdict::of(situation, (&members, &solos), tenants, question.policy);
+        Seat { device: *device, members, solos, now }
     };
-    let is_unknown =
-        |it: &usize| of_device(*it).iter().any(|it| matches!(it.need, Need::Unknown(_)));
-    let (as_it_is, open): (Vec<usize>, Vec<usize>) = devices.iter().partition(|it| is_unknown(it));
-    let members: Vec<Member> = open.iter().flat_map(|it| of_device(*it)).cloned().collect();
-    let empty = template(roster, devices, roster.members.len())
-        .unwrap_or_else(|| roster.situations[devices[0]].clone());
+    let seats: Vec<Seat<'_>> = devices.par_iter().map(seat).collect();
+    let (kept, open): (Vec<Seat<'_>>, Vec<Seat<'_>>) =
+        seats.into_iter().partition(|it| it.now.keeps(&it.members));
+    let members: Vec<Member> =
+        open.iter().flat_map(|it| &it.members).map(|it| (*it).clone()).collect();
+    let solos: Vec<Solo> = open.iter().flat_map(|it| it.solos.iter().cloned()).collect();
     let pool = Pool { name: name_of(kind), empty };
-    let mut yard = Yard::new(pool, members, question.policy);
+    let mut yard = Yard::with_solos(pool, members, solos, question.policy);
     let (compatibility, costs) = compatibilities(&yard, &roster.names);
     yard.pairs = costs;
-    let packing = packing(question, roster, &yard, &open, refused_now);
-    let slots: Vec<SlotFacts> = open.iter().map(|it| slot_of(question, roster, *it)).collect();
+    let packing = packing(roster, &yard, &open, refused_now);
+    let slots: Vec<SlotFacts> =
+        open.iter().map(|it| slot_of(question, roster, it.device)).collect();
     let homes: Vec<Vec<Option<usize>>> = packing
         .groups
         .iter()
@@ -100,84 +115,59 @@ fn of_kind<'a>(
         .collect();
     let places: Vec<Slot<'_>> = open
         .iter()
-        .map(|it| Slot { device: *it, host: question.devices[*it].host.as_deref() })
+        .map(|it| Slot { device: it.device, host: question.devices[it.device].host.as_deref() })
         .collect();
     let given = placed(&places, &homes);
-    let as_it_is = as_it_is
-        .into_iter()
+    let as_it_is = kept
+        .iter()
         .map(|it| {
-            let members = of_device(it).into_iter().cloned().collect();
-            (slot_of(question, roster, it), members)
+            let members = it.members.iter().map(|it| (*it).clone()).collect();
+            (slot_of(question, roster, it.device), members)
         })
         .collect();
-    PoolPlan { yard, packing, slots, given, compatibility, as_it_is }
+    let now = open.into_iter().chain(kept).map(|it| (it.device, it.now)).collect();
+    PoolPlan { yard, packing, slots, given, compatibility, as_it_is, now }
 }
 
 /// The groups: new ones where they take fewer GPUs, or where what is there now is refused; else those that are there.
 fn packing(
-    question: &PlanQuestion<'_>,
     roster: &Roster,
     yard: &Yard<'_>,
-    open: &[usize],
+    open: &[Seat<'_>],
     refused_now: &mut Vec<RefusedNow>,
 ) -> Packing {
     let places: Vec<usize> = (0..yard.members.len()).collect();
     let anew = packed(yard, &places);
-    let used: Vec<(usize, Vec<usize>)> = open
+    let used: Vec<(&Seat<'_>, Vec<usize>)> = open
         .iter()
-        .map(|device| {
-            let is_here = |it: &usize| yard.members[*it].home == Some(*device);
-            (*device, places.iter().copied().filter(is_here).collect::<Vec<usize>>())
+        .map(|seat| {
+            let is_here = |it: &usize| yard.members[*it].home == Some(seat.device);
+            (seat, places.iter().copied().filter(is_here).collect::<Vec<usize>>())
         })
         .filter(|it| !it.1.is_empty())
         .collect();
     let count = used.len();
-    let now: Vec<Result<Group, RefusedNow>> = used
-        .into_par_iter()
-        .map(|(device, here)| as_now(question, roster, yard, device, here))
+    let is_refused = |it: &&(&Seat<'_>, Vec<usize>)| it.1.len() > 1 && it.0.now.shared.is_none();
+    let refused: Vec<RefusedNow> = used
+        .iter()
+        .filter(is_refused)
+        .map(|(seat, _)| {
+            let situation: &Situation = &roster.situations[seat.device];
+            RefusedNow {
+                label: situation.label.clone(),
+                tenants: situation.tenants.iter().map(|it| it.name.clone()).collect(),
+                reason: seat.now.reason.clone(),
+            }
+        })
         .collect();
-    let refused: Vec<RefusedNow> = now.iter().filter_map(|it| it.as_ref().err().cloned()).collect();
     let is_better = anew.groups.len() < count || !refused.is_empty();
     refused_now.extend(refused);
     if is_better {
         return anew;
     }
-    let groups = now.into_iter().filter_map(Result::ok).collect();
-    Packing { groups, ..anew }
-}
-
-/// A device as it is shared now, where a verdict on it has nothing against that.
-fn as_now(
-    question: &PlanQuestion<'_>,
-    roster: &Roster,
-    yard: &Yard<'_>,
-    device: usize,
-    members: Vec<usize>,
-) -> Result<Group, RefusedNow> {
-    if members.len() < 2 {
-        return Ok(Group { members, shared: None });
-    }
-    let mut situation = roster.situations[device].clone();
-    situation.tenants = members.iter().map(|it| yard.members[*it].tenant.clone()).collect();
-    situation.options.budget = yard.pool.empty.options.budget;
-    // That a verdict is not sure enough is nothing against what is there.
-    let policy = Policy { least_confidence: 0.0, ..question.policy.clone() };
-    let found = proposal(&situation, &Played::of(&situation), &policy);
-    let reason = found.decisive.map(|it| it.sentence);
-    match found.chosen.filter(|_| found.outcome == Outcome::Share) {
-        Some(chosen) => Ok(Group {
-            members,
-            shared: Some(Shared {
-                chosen,
-                confidence: found.confidence.value(),
-                decisive: reason,
-                lowered: found.lowered_by.into_iter().map(|it| it.sentence).collect(),
-            }),
-        }),
-        None => Err(RefusedNow {
-            label: situation.label.clone(),
-            tenants: situation.tenants.iter().map(|it| it.name.clone()).collect(),
-            reason: reason.unwrap_or_default(),
-        }),
-    }
+    let as_now = |(seat, members): (&Seat<'_>, Vec<usize>)| Group {
+        shared: seat.now.shared.clone().filter(|_| members.len() > 1),
+        members,
+    };
+    Packing { groups: used.into_iter().map(as_now).collect(), ..anew }
 }

@@ -18,6 +18,7 @@ use crate::recommender::seen::ability;
 use crate::recommender::shape::LoadShape;
 use crate::recommender::situation::{Current, DeviceFacts, MIB, Situation};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 pub(crate) fn on_stated(question: &PlanQuestion<'_>, hardware: &Hardware) -> FleetPlan {
@@ -109,7 +110,8 @@ fn of_model<'a>(
     let placed = packing.groups.iter().flat_map(|it| &it.members).map(|it| origin[*it]).collect();
     let given = (0..packing.groups.len()).map(Some).collect();
     let slots = slots(model, count);
-    (PoolPlan { yard, packing, slots, given, compatibility, as_it_is: Vec::new() }, placed)
+    let (as_it_is, now) = (Vec::new(), BTreeMap::new());
+    (PoolPlan { yard, packing, slots, given, compatibility, as_it_is, now }, placed)
 }
 
 fn slots(model: &HardwareModel, count: usize) -> Vec<SlotFacts> {

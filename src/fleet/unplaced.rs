@@ -17,6 +17,12 @@ const OF_DEVICE: [Metric; 7] = [
     Metric::Power,
 ];
 
+/// Whether a tenant reports anything of the device that it is on: then there is one, although nobody names it.
+pub fn is_on_one(part: &Recording) -> bool {
+    let metrics = part.traces.values().flat_map(|it| it.series.keys());
+    metrics.into_iter().any(|it| OF_DEVICE.contains(it))
+}
+
 /// A tenant of a recording without GPUs, as if it had one to itself that is called after it.
 ///
 /// `part` holds the tenant and nobody else.

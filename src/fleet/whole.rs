@@ -134,7 +134,8 @@ fn summary(
     };
     let further = devices.iter().filter(|it| it.state == DeviceState::Further).count();
     let put = shared.iter().map(|it| it.tenants.len()).sum();
-    found.sentence = sentence(&found, unplaced, further, put);
+    let undecided = devices.iter().filter(|it| it.state == DeviceState::AsItIs).count();
+    found.sentence = sentence(&found, unplaced, (further, undecided), put);
     found
 }
 
@@ -144,22 +145,36 @@ fn gpus(count: usize) -> String {
 
 /// What to do, in one sentence.
 ///
-/// - `further`: GPUs that are not there yet.
+/// - `further`: GPUs that are not there yet; `undecided`: those about which there is not enough evidence.
 /// - `put`: tenants that a verdict puts together.
-fn sentence(it: &Summary, unplaced: usize, further: usize, put: usize) -> String {
+fn sentence(
+    it: &Summary,
+    unplaced: usize,
+    (further, undecided): (usize, usize),
+    put: usize,
+) -> String {
     if unplaced > 0 {
         return format!(
             "the stated hardware has no place for {unplaced} of {} tenants",
             it.tenants
         );
     }
-    let is_best = match it.gpus_used_then.saturating_sub(it.gpus_at_least) {
-        0 => "; fewer are impossible under these rules".to_owned(),
-        gap => format!(
-            "; {} at least are needed, so a better plan saves {gap} at most",
-            it.gpus_at_least
-        ),
-    };
+    if it.tenants > 0 && it.tenants_not_judged == it.tenants {
+        return format!(
+            "nothing can be planned yet: there is not enough evidence about {}, so that {} as {}",
+            match it.tenants {
+                1 => "the only tenant".to_owned(),
+                several => format!("any of {several} tenants"),
+            },
+            if undecided == 1 {
+                "the GPU stays".to_owned()
+            } else {
+                format!("{} stay", gpus(undecided))
+            },
+            if undecided == 1 { "it is" } else { "they are" },
+        );
+    }
+    let is_best = bound(it, undecided);
     match (it.tenants, it.gpus_freed) {
         (0, _) => "nobody was seen on any of the GPUs".to_owned(),
         (_, 0) if further > 0 => format!(
@@ -183,6 +198,25 @@ fn sentence(it: &Summary, unplaced: usize, further: usize, put: usize) -> String
             it.tenants,
             gpus(it.gpus_used_then),
             it.gpus_used_now
+        ),
+    }
+}
+
+/// How far from the best it is, as the end of a sentence.
+fn bound(it: &Summary, undecided: usize) -> String {
+    match it.gpus_used_then.saturating_sub(it.gpus_at_least) {
+        0 if undecided > 0 => format!(
+            "; {} as {} for want of evidence, and fewer are impossible for the rest under these rules",
+            match undecided {
+                1 => "1 GPU stays".to_owned(),
+                several => format!("{several} GPUs stay"),
+            },
+            if undecided == 1 { "it is" } else { "they are" },
+        ),
+        0 => "; fewer are impossible under these rules".to_owned(),
+        gap => format!(
+            "; {} at least are needed, so a better plan saves {gap} at most",
+            it.gpus_at_least
         ),
     }
 }

@@ -9,7 +9,7 @@ use crate::recommender::played::{Played, Solo};
 use crate::recommender::policy::Policy;
 use crate::recommender::situation::{Current, MIB, Situation, Tenant};
 use crate::recommender::tenant_policy::Class;
-use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -119,9 +119,14 @@ pub(crate) fn emptied(device: &Situation, tenants: usize) -> Situation {
         Current { is_mig: device.now.is_mig, is_mps: device.now.is_mps, ..Current::default() };
     (empty.saturated, empty.met) = (None, None);
     empty.unseen.clear();
-    let events = (EVENTS.2 / tenants.max(1) as u64).clamp(EVENTS.1, EVENTS.0);
-    empty.options.budget = Budget { events, ..empty.options.budget };
+    empty.options.budget = budget(empty.options.budget, tenants);
     empty
+}
+
+/// What a decision may replay in a fleet of so many tenants: as much as alone for up to 400 of them.
+pub(crate) fn budget(whole: Budget, tenants: usize) -> Budget {
+    let events = (EVENTS.2 / tenants.max(1) as u64).clamp(EVENTS.1, EVENTS.0);
+    Budget { events, ..whole }
 }
 
 /// A device with these tenants on it.
@@ -147,7 +152,20 @@ pub(crate) struct Yard<'a> {
 impl<'a> Yard<'a> {
     /// Tenants with what each accepts on these GPUs; `pairs` is filled by the caller.
     pub(crate) fn new(pool: Pool, members: Vec<Member>, policy: &'a Policy) -> Self {
-        let applicants = members.par_iter().map(|it| applicant(&pool, it, policy)).collect();
+        let solos = members.par_iter().map(|it| solo(&pool.empty, it)).collect();
+        Self::with_solos(pool, members, solos, policy)
+    }
+
+    /// The same where each was played by itself before, in the order of the members.
+    pub(crate) fn with_solos(
+        pool: Pool,
+        members: Vec<Member>,
+        solos: Vec<Solo>,
+        policy: &'a Policy,
+    ) -> Self {
+        let pairs: Vec<(&Member, Solo)> = members.iter().zip(solos).collect();
+        let applicants =
+            pairs.into_par_iter().map(|it| applicant(&pool, it.0, it.1, policy)).collect();
         let (pairs, fitting) = (BTreeMap::new(), Mutex::default());
         Self { pool, policy, members, applicants, pairs, fitting }
     }
@@ -278,10 +296,14 @@ impl<'a> Yard<'a> {
     }
 }
 
+/// What a member comes to by itself on a device like this one.
+pub(crate) fn solo(empty: &Situation, member: &Member) -> Solo {
+    Solo::of(&with(empty, &[&member.tenant]), &member.tenant)
+}
+
 /// What a member accepts on GPUs of a pool.
-fn applicant(pool: &Pool, member: &Member, policy: &Policy) -> Applicant {
+fn applicant(pool: &Pool, member: &Member, solo: Solo, policy: &Policy) -> Applicant {
     let situation = with(&pool.empty, &[&member.tenant]);
-    let solo = Solo::of(&situation, &member.tenant);
     let played = Played::of_solos(&situation, &[&solo], false);
     let case = Case { situation: &situation, played: &played, policy };
     let seats = accepted(&case).into_iter().next().unwrap_or_default();

@@ -101,6 +101,10 @@ impl Sink for Joined<'_> {
                 it.subject = self.subject(it.subject);
                 Fact::Shape(it)
             }
+            Fact::Contended(mut it) => {
+                it.gpu = self.gpu(it.gpu);
+                Fact::Contended(it)
+            }
             Fact::Source(it) => Fact::Source(it),
         };
         self.inner.fact(fact)

@@ -224,7 +224,7 @@ impl Sink for LiveWriter {
 fn is_standing(fact: &Fact) -> bool {
     match fact {
         Fact::BlindSpot(it) => it.span.is_none(),
-        Fact::Phase(_) | Fact::Shape(_) => false,
+        Fact::Phase(_) | Fact::Shape(_) | Fact::Contended(_) => false,
         _ => true,
     }
 }

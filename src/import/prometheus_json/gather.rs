@@ -14,6 +14,7 @@ use crate::import::prometheus_json::services::Services;
 use crate::import::prometheus_json::unfit::Unfit;
 use crate::import::prometheus_json::watch::Watch;
 use crate::import::prometheus_text::cards::{Cards, Details, described};
+use crate::import::prometheus_text::contended::{Pairs, ScrapedPairs};
 use crate::import::prometheus_text::line::Labels;
 use crate::import::prometheus_text::owner::{Card, Meaning, Owner, Part};
 use crate::import::prometheus_text::owner::{card, meaning, owner, profile, tool};
@@ -51,6 +52,9 @@ pub(crate) struct Gatherer {
     /// Parts of shapes by the scrape that they came from.
     scraped: BTreeMap<Timestamp, ScrapedShapes>,
     shapes: Shapes,
+    /// Sums of pairs of tenants by the scrape that they came from.
+    scraped_pairs: BTreeMap<Timestamp, ScrapedPairs>,
+    pairs: Pairs,
     watch: Watch,
     step_ms: Option<u64>,
     is_described: bool,
@@ -107,6 +111,12 @@ impl Gatherer {
             Meaning::Unknown | Meaning::Cumulative => self.unknown.add(name),
             Meaning::Aside => {}
             Meaning::Shape => self.shape(name, series, &labels, run),
+            Meaning::Contended => self.contended(name, series, &labels, run),
+            Meaning::Began => {
+                for (at, seconds) in series.samples.iter().filter(|it| it.1.is_finite()) {
+                    self.scraped_pairs.entry(*at).or_default().began(&labels, *seconds);
+                }
+            }
             Meaning::CardInfo => {
                 let (card, details) = described(&labels);
                 self.describe(&card, &details, run)?;
@@ -148,9 +158,28 @@ impl Gatherer {
         }
     }
 
+    /// Keeps the sums of a pair of tenants until a slice of time is complete.
+    fn contended(
+        &mut self,
+        name: &str,
+        series: &RawSeries,
+        labels: &Labels<'_>,
+        run: &mut ImportRun<'_>,
+    ) {
+        self.tools.insert(tool(Dialect::Cotenant));
+        for (at, value) in &series.samples {
+            let scrape = self.scraped_pairs.entry(*at).or_default();
+            if let Err(expected) = scrape.take(labels, *value) {
+                return run.reject(name, expected, "none");
+            }
+        }
+    }
+
     /// Turns whole scrapes of shapes into what grew between them, and into means that series can show.
     fn settle_shapes(&mut self) {
+        let mut pairs = std::mem::take(&mut self.scraped_pairs);
         for (at, scrape) in std::mem::take(&mut self.scraped) {
+            pairs.entry(at).or_default().shows(scrape.keys().filter_map(Owner::card));
             for (owner, metric, value) in self.shapes.settle(at, scrape) {
                 let held = self.held.entry((metric, owner, None)).or_default();
                 match held.first_mut() {
@@ -159,6 +188,7 @@ impl Gatherer {
                 }
             }
         }
+        pairs.into_iter().for_each(|it| self.pairs.settle(it.0, it.1));
     }
 
     fn describe(
@@ -336,6 +366,8 @@ impl Gatherer {
         shapes.report(run, |owner, run| {
             Ok(self.cards.place(owner, None, &self.masked, run)?.map(|it| it.0))
         })?;
+        let pairs = std::mem::take(&mut self.pairs);
+        pairs.report(run, |card, run| self.cards.gpu(card, &self.masked, run))?;
         self.unknown.warning().into_iter().for_each(|it| run.warn(it));
         self.unseen.report(&self.cards, run)?;
         self.services.report(run)?;

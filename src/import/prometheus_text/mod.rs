@@ -6,6 +6,7 @@
 //! one series after the other, also whatever could be a pod's own.
 
 pub(crate) mod cards;
+pub(crate) mod contended;
 pub(crate) mod line;
 pub(crate) mod owner;
 mod reader;

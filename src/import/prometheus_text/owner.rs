@@ -1,5 +1,6 @@
 //! Whom a sample of an exporter is about, read from its labels.
 
+use crate::domain::contended::{BEGAN, CONTENDED};
 use crate::domain::ident::TenantId;
 use crate::domain::metric::{Dialect, Metric};
 use crate::domain::shape_families::{HW_ID, HW_INDEX, MIG_INSTANCE, PREFIX, TENANT, is_part};
@@ -53,6 +54,18 @@ pub(crate) enum Owner {
     Service(TenantId),
 }
 
+impl Owner {
+    /// The card that it is on; `None` for a service.
+    pub(crate) fn card(&self) -> Option<&Card> {
+        match self {
+            Self::Card { card, .. } | Self::Share { card, .. } | Self::Process { card, .. } => {
+                Some(card)
+            }
+            Self::Service(_) => None,
+        }
+    }
+}
+
 /// What a metric's name means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Meaning {
@@ -70,6 +83,10 @@ pub(crate) enum Meaning {
     Cumulative,
     /// A part of a shape that `cotenant serve` counted.
     Shape,
+    /// Time in which two tenants were busy at once, as `cotenant serve` counted it.
+    Contended,
+    /// When `cotenant serve` began to count.
+    Began,
     /// Known, and nothing that a recording needs.
     Aside,
     /// Nothing that a recording can hold.
@@ -97,6 +114,8 @@ pub(crate) fn meaning(name: &str) -> Meaning {
         return match quantity(Dialect::Cotenant, name) {
             _ if name == "cotenant_gpu_info" => Meaning::CardInfo,
             _ if name == "cotenant_process_info" => Meaning::ProcessInfo,
+            _ if name == CONTENDED => Meaning::Contended,
+            _ if name == BEGAN => Meaning::Began,
             Meaning::Unknown if is_part(name) => Meaning::Shape,
             Meaning::Unknown => Meaning::Aside,
             found => found,

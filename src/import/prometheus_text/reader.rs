@@ -7,6 +7,7 @@ use crate::domain::sink::Fact;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
 use crate::import::prometheus_text::cards::{Cards, Details, described};
+use crate::import::prometheus_text::contended::{Pairs, ScrapedPairs};
 use crate::import::prometheus_text::line::Sample;
 use crate::import::prometheus_text::owner::{Card, Meaning, Owner, Part};
 use crate::import::prometheus_text::owner::{card, meaning, owner, profile, tool};
@@ -36,6 +37,7 @@ pub(crate) struct Reader {
     unknown: UnknownNames,
     unseen: Unseen,
     shapes: Shapes,
+    pairs: Pairs,
     /// Whether the text lists one series after the other, as a dump of a database does.
     is_listed: bool,
     /// Readings of such a text that wait for those of the same instant.
@@ -55,6 +57,7 @@ impl Reader {
             unknown: UnknownNames::default(),
             unseen: Unseen::default(),
             shapes: Shapes::default(),
+            pairs: Pairs::default(),
             is_listed: false,
             waiting: Vec::new(),
         }
@@ -75,6 +78,8 @@ impl Reader {
             Meaning::Unknown => self.unknown.add(sample.name),
             Meaning::Aside => {}
             Meaning::Shape => self.shape(sample, run),
+            Meaning::Contended => self.contended(sample, run),
+            Meaning::Began => self.began(sample),
             Meaning::Cumulative if self.unseen.cumulative.len() >= REMEMBERED_NAMES => {}
             Meaning::Cumulative => {
                 self.unseen.cumulative.insert(sample.name.to_owned());
@@ -137,6 +142,50 @@ impl Reader {
             }
             (Err(expected), _) => run.reject(sample.name, expected, sample.identity),
             (_, Err(_)) => run.reject(sample.name, "a number", sample.value),
+        }
+    }
+
+    /// Keeps the sum of a pair of tenants until the scrape is whole.
+    fn contended(&mut self, sample: &Sample<'_>, run: &mut ImportRun<'_>) {
+        let Ok(value) = sample.value.parse::<f64>() else {
+            return run.reject(sample.name, "a number", sample.value);
+        };
+        self.dialect.get_or_insert(Dialect::Cotenant);
+        let mut one = ScrapedPairs::default();
+        if let Err(expected) = one.take(&sample.labels, value) {
+            return run.reject(sample.name, expected, sample.identity);
+        }
+        self.keep_pairs(sample.at, one);
+    }
+
+    fn began(&mut self, sample: &Sample<'_>) {
+        if let Ok(seconds) = sample.value.parse::<f64>() {
+            let mut one = ScrapedPairs::default();
+            one.began(&sample.labels, seconds);
+            self.keep_pairs(sample.at, one);
+        }
+    }
+
+    /// In a text that lists one series after the other every sample stands at its own instant.
+    fn keep_pairs(&mut self, at: Option<Timestamp>, one: ScrapedPairs) {
+        match at {
+            Some(at) if self.is_listed => self.pairs.wait(at, one),
+            _ => {
+                self.scrape.shape_at = at.or(self.scrape.shape_at);
+                self.scrape.pairs.join(one);
+            }
+        }
+    }
+
+    fn settle_pairs(&mut self, at: Option<Timestamp>, scrape: &mut Scrape) {
+        let mut pairs = std::mem::take(&mut scrape.pairs);
+        match at {
+            Some(at) if self.is_listed => self.pairs.wait(at, pairs),
+            Some(at) => {
+                pairs.shows(scrape.shapes.keys().filter_map(Owner::card));
+                self.pairs.settle(at, pairs);
+            }
+            None => {}
         }
     }
 
@@ -203,11 +252,13 @@ impl Reader {
     pub(crate) fn end_scrape(&mut self, run: &mut ImportRun<'_>) -> Result<(), ImportError> {
         let mut scrape = std::mem::take(&mut self.scrape);
         if scrape.rows.is_empty() && scrape.shapes.is_empty() {
+            self.settle_pairs(scrape.at.or(scrape.shape_at), &mut scrape);
             // A remark with the stamp may be followed by an `# EOF` of the scrape before it.
             self.scrape.at = scrape.at.filter(|_| scrape.is_empty());
             return Ok(());
         }
         let at = self.stamp(&scrape, run)?.or(scrape.shape_at);
+        self.settle_pairs(at, &mut scrape);
         let shapes = std::mem::take(&mut scrape.shapes);
         for (owner, metric, value) in at.map_or(Vec::new(), |it| self.shapes.settle(it, shapes)) {
             scrape.rows.push(Row { owner, profile: None, at, metric, value });
@@ -314,6 +365,8 @@ impl Reader {
         shapes.report(run, |owner, run| {
             Ok(self.cards.place(owner, None, &BTreeSet::new(), run)?.map(|it| it.0))
         })?;
+        let pairs = std::mem::take(&mut self.pairs);
+        pairs.report(run, |card, run| self.cards.gpu(card, &BTreeSet::new(), run))?;
         self.clock.report_assumptions(run)
     }
 }

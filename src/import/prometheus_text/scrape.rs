@@ -3,6 +3,7 @@
 use crate::domain::metric::Metric;
 use crate::domain::time::Timestamp;
 use crate::import::prometheus_text::cards::Details;
+use crate::import::prometheus_text::contended::ScrapedPairs;
 use crate::import::prometheus_text::owner::{Card, Owner};
 use crate::import::prometheus_text::shapes::ScrapedShapes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +34,9 @@ pub(crate) struct Scrape {
     pub(crate) cards: BTreeSet<(Card, Details)>,
     /// Parts of shapes.
     pub(crate) shapes: ScrapedShapes,
-    /// Stamp behind those parts; `None` where they carry none.
+    /// Sums of pairs of tenants.
+    pub(crate) pairs: ScrapedPairs,
+    /// Stamp behind those parts and sums; `None` where they carry none.
     pub(crate) shape_at: Option<Timestamp>,
     /// Names of processes by card and pid.
     pub(crate) processes: BTreeMap<(Card, u32), Option<String>>,

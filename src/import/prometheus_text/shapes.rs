@@ -140,7 +140,7 @@ impl Shapes {
         }
         if longest_s > 0.0 {
             let detail = format!(
-                "shapes were counted by `cotenant serve` every {}, and read in parts of up to {}: what came first within a part, and who was busy at the same time, was not kept",
+                "shapes were counted by `cotenant serve` every {}, and read in parts of up to {}: what came first within a part was not kept",
                 Seconds(shortest_s),
                 Seconds(longest_s),
             );

@@ -9,7 +9,7 @@ use crate::domain::units::Seconds;
 use crate::recommender::mechanism::plan::Predicted;
 use crate::recommender::policy::Policy;
 use crate::recommender::reason::{
-    Factor, Measurement, MeasurementKind, Reason, ReasonKind, percent,
+    Factor, Measurement, MeasurementKind, Reason, ReasonKind, Times, percent,
 };
 use crate::recommender::situation::{Situation, Tenant};
 use crate::recommender::tenant_policy::Class;
@@ -163,14 +163,33 @@ fn missed_target(
 fn slow_tail(name: &str, found: &TenantPrediction, policy: &Policy) -> Option<Reason> {
     let it = found.slowdown?.p99;
     let most = 1.0 + policy.latency_extra_ratio;
-    let told = format!(
-        "the p99 of `{name}`, which has no target, would be {} that alone; {most:.2} is accepted without one",
-        Factor(it)
-    );
+    let whose = format!("the p99 of `{name}`, which has no target,");
     match () {
-        () if it.low > most => Some(Reason::refuses(ReasonKind::Slowdown, told)),
+        () if it.low > most => Some(Reason::refuses(ReasonKind::Slowdown, above(&whose, it, most))),
         () if it.high <= most && !found.is_at_least => None,
-        () => Some(Reason::open(ReasonKind::Slowdown, told, separating(found))),
+        () => {
+            let told = perhaps_above(&whose, it, found.is_at_least, most);
+            Some(Reason::open(ReasonKind::Slowdown, told, separating(found)))
+        }
+    }
+}
+
+/// That a growth is beyond what is accepted, whatever its interval leaves open.
+fn above(whose: &str, it: Range, most: f64) -> String {
+    format!("{whose} would be {} that alone; {most:.2} is accepted without one", Factor(it))
+}
+
+/// That a growth may be beyond what is accepted and may not; a lower limit alone is told as what it is.
+fn perhaps_above(whose: &str, it: Range, is_at_least: bool, most: f64) -> String {
+    match it.has_useful_end() && !is_at_least {
+        true => format!(
+            "{whose} may grow beyond the {most:.2} times that are accepted without one: to {} that alone",
+            Factor(it)
+        ),
+        false => format!(
+            "how far {whose} grows is open: at least {} times that alone, and no upper limit is known; up to {most:.2} times are accepted without one",
+            Times(it.low)
+        ),
     }
 }
 
@@ -188,10 +207,9 @@ fn slow_bursts(tenant: &Tenant, found: &TenantPrediction, policy: &Policy) -> Op
     let it = found.slowdown?.p99;
     let it = Range::new(queued(it.expected), queued(it.low), queued(it.high));
     let most = 1.0 + policy.latency_extra_ratio;
-    let told = format!(
-        "the p99 of `{}`, of which neither latency nor target is known, would be {} that alone, as if its bursts were requests that queue; {most:.2} is accepted without a target",
-        tenant.name,
-        Factor(it)
+    let whose = format!(
+        "the p99 of `{}`, of which neither latency nor target is known and whose bursts stand for requests that queue,",
+        tenant.name
     );
     let what = format!(
         "scrape the latency of `{}` while the device is recorded, and state its `latency` target",
@@ -199,9 +217,12 @@ fn slow_bursts(tenant: &Tenant, found: &TenantPrediction, policy: &Policy) -> Op
     );
     let measurement = Measurement::new(MeasurementKind::Service, 900.0, what);
     match () {
-        () if it.low > most => Some(Reason::refuses(ReasonKind::Slowdown, told)),
+        () if it.low > most => Some(Reason::refuses(ReasonKind::Slowdown, above(&whose, it, most))),
         () if it.high <= most && !found.is_at_least => None,
-        () => Some(Reason::open(ReasonKind::Slowdown, told, measurement)),
+        () => {
+            let told = perhaps_above(&whose, it, found.is_at_least, most);
+            Some(Reason::open(ReasonKind::Slowdown, told, measurement))
+        }
     }
 }
 
@@ -231,6 +252,13 @@ fn too_slow(
         }
         // A lower limit says nothing to somebody who is owed speed; whoever tolerates faults tolerates that too.
         () if found.is_at_least && !class.tolerates_faults() => {
+            let told = format!(
+                "how much more time `{}` takes for the same work is open: at least {}, and no upper limit is known; up to {} is accepted of {}",
+                tenant.name,
+                percent(extra.expected),
+                percent(most),
+                class.word()
+            );
             Some(Reason::open(ReasonKind::Slowdown, told, separating(found)))
         }
         () => None,

@@ -175,17 +175,43 @@ fn mind(plan: &FleetPlan) -> Vec<Block> {
         );
         blocks.push(statement(Mark::Firm, "no place", &text, Vec::new()));
     }
-    if it.tenants_not_judged > 0 {
-        let text = format!(
-            "{} not judged, and stay as they are: too little was seen of them or of a neighbour",
-            count(it.tenants_not_judged, "tenant is", "tenants are")
-        );
-        blocks.push(statement(Mark::Unknown, "not judged", &text, Vec::new()));
-    }
+    blocks.extend(undecided(plan));
     if let Some(least) = it.least_confidence.filter(|it| *it < 0.5) {
         let text =
             format!("the least sure of the shared GPUs has a confidence of {}", percent(least));
         blocks.push(statement(Mark::Probable, "confidence", &text, Vec::new()));
+    }
+    blocks
+}
+
+/// GPUs that several share and about which nothing can be decided yet, each with why, and then everybody who is not judged.
+fn undecided(plan: &FleetPlan) -> Vec<Block> {
+    let is_undecided = |it: &&PlannedDevice| it.state == DeviceState::AsItIs;
+    let (shared, alone): (Vec<&PlannedDevice>, Vec<&PlannedDevice>) =
+        plan.devices.iter().filter(is_undecided).partition(|it| it.tenants.len() > 1);
+    let shown = shared.iter().take(MOST_REFUSED).map(|it| {
+        let names: Vec<String> = it.tenants.iter().map(|it| format!("`{}`", it.name)).collect();
+        let text = format!(
+            "there is not enough evidence to decide about {}, which stays as it is: {}",
+            it.label, it.reason
+        );
+        statement(Mark::Unknown, "not judged", &text, vec![list(&names)])
+    });
+    let mut blocks: Vec<Block> = shown.collect();
+    if shared.len() > MOST_REFUSED {
+        let more = shared.len() - MOST_REFUSED;
+        blocks.push(Block::Text(format!(
+            "{more} more shared GPUs cannot be decided about; `-o json` lists them."
+        )));
+    }
+    if !alone.is_empty() {
+        let text = format!(
+            "{} not judged, and {} as {}: too little was seen",
+            count(alone.len(), "tenant with a GPU to itself is", "tenants with a GPU each are"),
+            if alone.len() == 1 { "stays" } else { "stay" },
+            if alone.len() == 1 { "it is" } else { "they are" },
+        );
+        blocks.push(statement(Mark::Unknown, "not judged", &text, Vec::new()));
     }
     blocks
 }

@@ -152,6 +152,7 @@ fn device(gpu: &GpuId, label: &str, subjects: Vec<SubjectFindings>) -> DeviceFin
         model,
         subjects,
         co_activations: Vec::new(),
+        counted_together: Vec::new(),
         memory: Vec::new(),
         influences: InfluenceFindings::default(),
     }

@@ -17,6 +17,7 @@ pub use fleet::fleet;
 pub use recommend::recommendation;
 pub use whatif::whatif;
 
+use crate::analysis::counted_together::CountedTogether;
 use crate::analysis::findings::{DeviceFindings, Findings, ScopeFindings, SubjectFindings};
 use crate::analysis::influence::findings::InfluenceFindings;
 use crate::analysis::memory_findings::{CoActivation, MemoryFindings};
@@ -84,6 +85,7 @@ struct DeviceView<'a> {
     model: Option<&'a str>,
     subjects: Vec<SubjectView<'a>>,
     co_activations: &'a [CoActivation],
+    counted_together: &'a [CountedTogether],
     memory: &'a [MemoryFindings],
     influences: &'a InfluenceFindings,
 }
@@ -134,6 +136,7 @@ fn device(it: &DeviceFindings) -> DeviceView<'_> {
         model: it.model.as_deref(),
         subjects: it.subjects.iter().map(subject).collect(),
         co_activations: &it.co_activations,
+        counted_together: &it.counted_together,
         memory: &it.memory,
         influences: &it.influences,
     }
