@@ -129,15 +129,7 @@ fn memory_that_was_seen_once_is_told_with_its_size() {
     let policy = Policy::default();
     let mut asked = situation("H100", "one: unseen; other: unseen", &policy);
     for it in &mut asked.tenants {
-        it.memory = Some(MemoryDemand {
-            label: it.name.clone(),
-            stairs: Staircase { samples: 1, ..Staircase::constant(3.0 * GIB) },
-            step_s: 1.0,
-            interval_s: f64::INFINITY,
-            keeps_what_it_takes: false,
-            limit_bytes: None,
-            cap_bytes: None,
-        });
+        it.memory = Some(MemoryDemand::glimpsed(&it.name, 3.0 * GIB, 1));
     }
     let found = decide(&asked, &policy);
     let all = || found.rejected.iter().flat_map(|it| &it.reasons);

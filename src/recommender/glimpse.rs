@@ -6,12 +6,12 @@ use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::outline::Outline;
 use crate::recommender::seen::SeenTenant;
-use crate::stats::staircase::Staircase;
 
-/// Time between samples that are none, seconds; a number that JSON can hold, for findings are kept.
-const NEVER_S: f64 = f64::MAX;
+/// More samples than these show how it goes on over time, and are no glimpse.
+const MOST_SAMPLES: u64 = 2;
 
-/// What a tenant was seen to hold where nothing shows it over time; `None` where it was never seen.
+/// What a tenant was seen to hold where nothing shows it over time; `None` where it was never seen, or often
+/// enough to be followed.
 ///
 /// Processes of a tenant are added up at the highest that each was seen to hold. Samples so few are infinitely far apart, so that
 /// no peak is believed.
@@ -39,13 +39,5 @@ pub(crate) fn glimpsed(
     let levels: Vec<Level> = device.subjects.iter().filter(is_own).filter_map(level).collect();
     let samples = levels.iter().map(|it| it.samples).min()?;
     let bytes: f64 = levels.iter().map(|it| it.max).sum();
-    Some(MemoryDemand {
-        label: seen.tenant.as_str().to_owned(),
-        stairs: Staircase { samples, ..Staircase::constant(bytes) },
-        step_s: 1.0,
-        interval_s: NEVER_S,
-        keeps_what_it_takes: false,
-        limit_bytes: None,
-        cap_bytes: None,
-    })
+    (samples <= MOST_SAMPLES).then(|| MemoryDemand::glimpsed(seen.tenant.as_str(), bytes, samples))
 }

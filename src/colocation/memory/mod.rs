@@ -31,7 +31,29 @@ pub struct MemoryDemand {
     pub cap_bytes: Option<f64>,
 }
 
+/// Time between readings that are none, in seconds; a number that JSON can hold, for findings are kept.
+const NEVER_S: f64 = f64::MAX;
+
 impl MemoryDemand {
+    /// The demand of a tenant that was seen at one height and not followed over time: readings so few are endlessly far apart, so
+    /// that no peak is believed.
+    pub fn glimpsed(label: &str, bytes: f64, samples: u64) -> Self {
+        Self {
+            label: label.to_owned(),
+            stairs: Staircase { samples, ..Staircase::constant(bytes) },
+            step_s: 1.0,
+            interval_s: NEVER_S,
+            keeps_what_it_takes: false,
+            limit_bytes: None,
+            cap_bytes: None,
+        }
+    }
+
+    /// Whether it was seen and not followed over time: see [`MemoryDemand::glimpsed`].
+    pub fn is_glimpse(&self) -> bool {
+        self.interval_s >= NEVER_S
+    }
+
     /// The demand of a tenant from its samples in bytes, in even segments; `None` without a sample.
     ///
     /// A tenant that grows and gives back less than 2 % of it within a life keeps what it takes.

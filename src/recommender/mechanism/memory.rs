@@ -121,7 +121,7 @@ pub(super) fn peaks_in_doubt(tenants: &[Tenant]) -> Vec<Reason> {
 /// What a tenant held in the few samples that there are; `None` where its memory was followed, or a limit stands for it.
 fn seen_once(tenant: &Tenant) -> Option<&MemoryDemand> {
     let demand = tenant.memory.as_ref().filter(|_| tenant.policy.memory_limit_mib.is_none())?;
-    demand.interval_s.is_infinite().then_some(demand)
+    demand.is_glimpse().then_some(demand)
 }
 
 /// Memory that was seen, and not over time: what it was, and that nobody knows more.
