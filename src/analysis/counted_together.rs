@@ -121,11 +121,13 @@ fn of_pair(
     let (told, own): (Vec<&ContendedSpan>, Vec<&ContendedSpan>) =
         asked.iter().copied().partition(|it| is_told(&it.span));
     let span = own.iter().map(|it| it.span).reduce(TimeSpan::hull)?;
-    let seconds = |all: &[&ContendedSpan]| all.iter().map(|it| it.span.seconds()).sum::<f64>();
+    // A sum of nothing is -0.
+    let seconds =
+        |all: &[&ContendedSpan]| all.iter().map(|it| it.span.seconds()).sum::<f64>() + 0.0;
     let seen_s = seconds(&own);
     let is_it = |it: &&PairSeconds| (&it.first, &it.second) == (&pair.0, &pair.1);
-    let together_s: f64 =
-        own.iter().flat_map(|it| it.pairs.iter().filter(is_it)).map(|it| it.seconds).sum();
+    let shared = own.iter().flat_map(|it| it.pairs.iter().filter(is_it));
+    let together_s = shared.map(|it| it.seconds).sum::<f64>() + 0.0;
     let is_rest = pair.0.as_str() == OTHERS && pair.1.as_str() == OTHERS;
     let active =
         [&pair.0, &pair.1].map(|it| if is_rest { None } else { busy_s(gpu, part, it, &own) });
