@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Room is taken at once for so many rows at most: more may be claimed by a damaged footer.
+const MOST_EXPECTED: usize = 1 << 23;
+
 /// Rows of one subject, column by column.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
@@ -20,6 +23,9 @@ pub(crate) struct Gathered {
     /// Rows that are still to come, as far as that is known: room for them is taken at once.
     expected: usize,
 }
+
+/// Columns that were read at the same instants.
+type Together = (Arc<Vec<Timestamp>>, Vec<(Metric, Column)>);
 
 /// The readings of one metric.
 #[derive(Debug)]
@@ -32,7 +38,8 @@ struct Cells {
 impl Gathered {
     /// No rows yet, with room for so many: a vector that grows holds up to three times what it needs.
     pub(crate) fn expecting(rows: usize) -> Self {
-        Self { times: Vec::with_capacity(rows), expected: rows, ..Self::default() }
+        let expected = rows.min(MOST_EXPECTED);
+        Self { times: Vec::with_capacity(expected), expected, ..Self::default() }
     }
 
     /// Adds stamps, in microseconds; the readings of these rows follow with [`Self::fill`].
@@ -111,7 +118,7 @@ impl Gathered {
         let shared = Arc::new(self.times);
         let in_order = is_in_order(&shared);
         let mut together: Vec<(Metric, Column)> = Vec::new();
-        let mut apart: Vec<(Arc<Vec<Timestamp>>, Vec<(Metric, Column)>)> = Vec::new();
+        let mut apart: Vec<Together> = Vec::new();
         for (metric, cells) in self.columns {
             let is_full = cells.times.is_none() && cells.values.len() == rows;
             let column = cells.values.finish();
