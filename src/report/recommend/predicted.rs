@@ -49,7 +49,7 @@ pub(crate) fn blocks(verdict: &Verdict, slug: &str) -> Vec<Block> {
         None => Vec::new(),
         Some(picture) => {
             let summary = "Each way in numbers".to_owned();
-            let table = Block::Table(table(&ways));
+            let table = Block::Table(table(&ways, &clean(&verdict.label)));
             vec![picture, Block::Details { summary, blocks: vec![table] }]
         }
     }
@@ -99,10 +99,12 @@ fn picture(ways: &[Way<'_>], slug: &str) -> Option<Block> {
 }
 
 /// Every number that reasons quote of a way, tenant by tenant.
-fn table(ways: &[Way<'_>]) -> Table {
+fn table(ways: &[Way<'_>], label: &str) -> Table {
     let rows = ways.iter().flat_map(|way| way.predicted.iter().map(|it| numbers_of(way, it)));
     Table {
-        caption: "Each way in numbers: latency over that alone and extra time for the same work, with their intervals, and the chance that memory runs out within a day".to_owned(),
+        caption: format!(
+            "{label}, each way in numbers: latency over that alone and extra time for the same work, with their intervals, and the chance that memory runs out within a day"
+        ),
         columns: vec![
             words("Way"),
             words("Tenant"),
