@@ -9,7 +9,7 @@ use cotenant::cluster::read;
 use cotenant::domain::collector::Collector;
 use cotenant::domain::ident::{GpuId, Subject};
 use cotenant::domain::metric::Metric;
-use cotenant::domain::outline::Outline;
+use cotenant::domain::outline::{Outline, Process};
 use cotenant::domain::recording::Recording;
 use cotenant::domain::series::Series;
 use cotenant::recommender::audit::{
@@ -351,8 +351,9 @@ fn a_pod_on_another_instance_than_it_asked_for_is_a_problem() {
 #[test]
 fn a_process_of_a_pod_on_another_instance_than_its_own_is_a_problem() {
     let mut recording = usual();
-    let owner = recording.outline.processes.iter_mut().find(|it| it.process.pid == 7000);
-    owner.expect("chat").process.pid = 4102;
+    let mut all: Vec<Process> = recording.outline.processes.into();
+    all.iter_mut().find(|it| it.process.pid == 7000).expect("chat").process.pid = 4102;
+    recording.outline.processes = all.into();
     let audit = Scene::of("clean").recorded(recording).audit();
     let part =
         "was given GPU 0 instance 2 (3g.40gb), and its process 4102 runs on GPU 0 instance 3";
@@ -447,7 +448,9 @@ fn clients_of_mps_are_counted_since_the_limit_holds_for_each() {
         ("dev/notebook-1/main", None, 15_000.0),
         ("dev/notebook-2/main", None, 25_000.0),
     ]);
-    recording.outline.processes.sort_by_key(|it| it.process.pid);
+    let mut all: Vec<Process> = recording.outline.processes.into();
+    all.sort_by_key(|it| it.process.pid);
+    recording.outline.processes = all.into();
     let audit = Scene::of("mps-open").recorded(recording).audit();
     let found = expect(&audit, "within-share", Severity::Warning, "`dev/notebook-1` has 2 clients");
     assert!(found.title.contains("20389 MiB"), "{found:?}");

@@ -11,7 +11,7 @@ use crate::domain::series::Series;
 use crate::domain::shape::ShapeSpan;
 use crate::domain::time::{TimeSpan, Timestamp};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// First class of heights in which a sample counts as busy: 5 % and more.
 const BUSY_CLASS: usize = 1;
@@ -46,6 +46,9 @@ pub struct CountedTogether {
     pub left_to_samples_s: f64,
 }
 
+/// What was counted of each tenant.
+type Shapes<'a> = BTreeMap<&'a TenantId, Vec<&'a ShapeSpan>>;
+
 /// A pair by name, and the time in which both were sampled.
 type Sampled = ((TenantId, TenantId), TimeSpan);
 
@@ -66,8 +69,9 @@ pub(crate) fn counted_together(
         .collect();
     let sampled: Vec<Sampled> =
         co_activations.iter().filter_map(|it| both_sampled(part, it)).collect();
+    let shapes = shapes(gpu, part);
     let mut found: Vec<CountedTogether> =
-        pairs.iter().filter_map(|it| of_pair(gpu, part, it, &asked, &sampled)).collect();
+        pairs.iter().filter_map(|it| of_pair(gpu, &shapes, it, &asked, &sampled)).collect();
     found.sort_by(|a, b| b.together_s.total_cmp(&a.together_s));
     found
 }
@@ -101,8 +105,7 @@ fn tenant_of(part: &Recording, subject: &Subject) -> Option<TenantId> {
     match subject {
         Subject::Tenant { tenant, .. } => Some(tenant.clone()),
         Subject::Process { gpu, process } => {
-            let all = &part.outline.processes;
-            all.iter().find(|it| it.gpu == *gpu && it.process == *process)?.tenant.clone()
+            part.outline.processes.of(gpu, *process)?.tenant.clone()
         }
         Subject::Device { .. } | Subject::MigInstance { .. } => None,
     }
@@ -110,7 +113,7 @@ fn tenant_of(part: &Recording, subject: &Subject) -> Option<TenantId> {
 
 fn of_pair(
     gpu: &GpuId,
-    part: &Recording,
+    shapes: &Shapes<'_>,
     pair: &(TenantId, TenantId),
     asked: &[&ContendedSpan],
     sampled: &[Sampled],
@@ -129,8 +132,8 @@ fn of_pair(
     let shared = own.iter().flat_map(|it| it.pairs.iter().filter(is_it));
     let together_s = shared.map(|it| it.seconds).sum::<f64>() + 0.0;
     let is_rest = pair.0.as_str() == OTHERS && pair.1.as_str() == OTHERS;
-    let active =
-        [&pair.0, &pair.1].map(|it| if is_rest { None } else { busy_s(gpu, part, it, &own) });
+    let active = [&pair.0, &pair.1]
+        .map(|it| if is_rest { None } else { shapes.get(it).and_then(|it| busy_s(it, &own)) });
     let ratio = |it: Option<f64>| it.filter(|it| *it > 0.0).map(|it| (together_s / it).min(1.0));
     let subject = |it: &TenantId| Subject::Tenant { gpu: Some(gpu.clone()), tenant: it.clone() };
     Some(CountedTogether {
@@ -144,43 +147,38 @@ fn of_pair(
         seen_s,
         span,
         interval_s: own.iter().map(|it| it.span.seconds()).fold(0.0, f64::max),
-        sample_s: sample_s(gpu, part, pair),
+        sample_s: sample_s(shapes, pair),
         left_to_samples_s: seconds(&told),
     })
 }
 
-/// What was counted of a tenant on a GPU.
-fn shapes_of<'a>(
-    gpu: &'a GpuId,
-    part: &'a Recording,
-    tenant: &'a TenantId,
-) -> impl Iterator<Item = &'a ShapeSpan> {
-    part.outline.shapes.iter().filter(move |it| match &it.subject {
-        Subject::Tenant { gpu: Some(at), tenant: whose } => at == gpu && whose == tenant,
-        _ => false,
-    })
+/// What was counted of each tenant of a GPU, in order; of spans that overlap the first counts.
+fn shapes<'a>(gpu: &GpuId, part: &'a Recording) -> Shapes<'a> {
+    let mut kept = Shapes::new();
+    for it in &part.outline.shapes {
+        let Subject::Tenant { gpu: Some(at), tenant } = &it.subject else { continue };
+        let own = if at == gpu { kept.entry(tenant).or_default() } else { continue };
+        if own.last().is_none_or(|last| last.span.until() <= it.span.from()) {
+            own.push(it);
+        }
+    }
+    kept
 }
 
 /// Time between samples of whoever of two is sampled less often, in seconds.
-fn sample_s(gpu: &GpuId, part: &Recording, pair: &(TenantId, TenantId)) -> Option<f64> {
-    let of = |it| Some(shapes_of(gpu, part, it).last()?.interval.as_seconds());
+fn sample_s(shapes: &Shapes<'_>, pair: &(TenantId, TenantId)) -> Option<f64> {
+    let of = |it| Some(shapes.get(it)?.last()?.interval.as_seconds());
     Some(of(&pair.0)?.max(of(&pair.1)?))
 }
 
 /// Time in which a tenant was busy inside the intervals, in seconds; `None` where that was not counted.
-fn busy_s(
-    gpu: &GpuId,
-    part: &Recording,
-    tenant: &TenantId,
-    inside: &[&ContendedSpan],
-) -> Option<f64> {
-    let is_inside = |it: &&ShapeSpan| {
+fn busy_s(counted: &[&ShapeSpan], inside: &[&ContendedSpan]) -> Option<f64> {
+    let is_inside = |it: &&&ShapeSpan| {
         let at = middle(it.span);
         let place = inside.partition_point(|it| it.span.until() <= at);
         inside.get(place).is_some_and(|it| it.span.contains(at))
     };
-    let own = shapes_of(gpu, part, tenant).filter(is_inside);
-    let busy = own.map(|it| {
+    let busy = counted.iter().filter(is_inside).map(|it| {
         let samples: f64 = it.sums.heights().iter().skip(BUSY_CLASS).sum();
         samples * it.interval.as_seconds()
     });
@@ -271,6 +269,10 @@ mod tests {
             .push(ContendedSpan { span: span(20, 50), ..part.outline.contended[1].clone() });
         part.outline.contended.sort_by_key(|it| it.span);
         assert_eq!(counted_together(&gpu(), &part, None, &[])[0].together_s, 18.0);
+        let again = part.outline.shapes.clone();
+        part.outline.shapes.extend(again);
+        part.outline.shapes.sort_by_key(|it| it.span);
+        assert_eq!(counted_together(&gpu(), &part, None, &[])[0].of_first_ratio, Some(0.6));
     }
 
     #[test]

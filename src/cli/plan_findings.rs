@@ -69,19 +69,15 @@ pub(crate) fn findings(source: &RecordingSource, how: &Keeping<'_>) -> Result<Fo
 fn why_none(outline: &Outline) -> String {
     let services: Vec<String> =
         outline.subjects.iter().map(|it| format!("`{}`", outline.label(it))).collect();
-    match (services.as_slice(), outline.devices.len()) {
-        ([], 0) => "holds no sample".to_owned(),
-        ([], 1) => format!("describes {} and holds no sample of it", outline.devices[0].label()),
-        ([], several) => format!("describes {several} GPUs and holds no sample of any"),
-        (names, _) => format!(
-            "holds only what {} of itself",
-            match names {
-                [one] => format!("{one} says"),
-                [one, other] => format!("each of {one} and {other} says"),
-                [one, rest @ ..] => format!("each of {one} and {} more says", rest.len()),
-                [] => String::new(),
-            }
-        ),
+    match (services.as_slice(), outline.devices.as_slice()) {
+        ([], []) => "holds no sample".to_owned(),
+        ([], [one]) => format!("describes {} and holds no sample of it", one.label()),
+        ([], several) => format!("describes {} GPUs and holds no sample of any", several.len()),
+        ([one], _) => format!("holds only what {one} says of itself"),
+        ([one, other], _) => format!("holds only what each of {one} and {other} says of itself"),
+        ([one, rest @ ..], _) => {
+            format!("holds only what each of {one} and {} more says of itself", rest.len())
+        }
     }
 }
 
@@ -131,7 +127,7 @@ fn unplaced(
         recording.outline().subjects.iter().filter(is_tenant).cloned().collect();
     let found: Result<Vec<DeviceFinding>, StorageError> = one_part_for_each_thread(&all, |it| {
         let part = recording
-            .load(&Selection { subjects: Some(vec![it.clone()]), ..Selection::default() })?;
+            .load(&Selection { subjects: Some([it.clone()].into()), ..Selection::default() })?;
         let Subject::Tenant { tenant, .. } = it else { return Ok(None) };
         if !is_on_one(&part) {
             return Ok(None);

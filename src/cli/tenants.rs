@@ -41,7 +41,7 @@ fn names(outline: &Outline, subject: &Subject) -> Vec<String> {
 /// The program of a process, and the tenant that it belongs to.
 fn other_names<'a>(outline: &'a Outline, subject: &Subject) -> Vec<&'a str> {
     let Subject::Process { gpu, process } = subject else { return Vec::new() };
-    let described = outline.processes.iter().filter(|it| it.gpu == *gpu && it.process == *process);
+    let described = outline.processes.all_of(gpu, *process);
     described
         .flat_map(|it| [it.name.as_deref(), it.tenant.as_ref().map(|it| it.as_str())])
         .flatten()

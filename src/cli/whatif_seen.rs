@@ -5,13 +5,16 @@ use crate::cli::whatif_memory::{Held, held};
 use crate::colocation::demand::Demand;
 use crate::colocation::observed::Sitting;
 use crate::colocation::share::Slice;
-use crate::domain::ident::{GpuId, Subject};
+use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::recording::Recording;
 use crate::domain::series::Series;
 use crate::domain::time::TimeSpan;
-use crate::recommender::candidates::{Candidate, has_company, name_processes, own_instance};
+use crate::recommender::candidates::{
+    Candidate, has_company, name_processes, own_instance, workers,
+};
 use crate::storage::{Selection, StoredRecording};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// One tenant as it was recorded.
@@ -33,8 +36,7 @@ pub(crate) struct Seen {
 /// Loads a GPU and all that runs on it; processes without a tenant become one each.
 pub(crate) fn gpu_part(recording: &StoredRecording, gpu: &GpuId) -> Result<Recording, CliError> {
     let is_meant = |it: &&Subject| it.gpu() == Some(gpu);
-    let subjects: Vec<Subject> =
-        recording.outline().subjects.iter().filter(is_meant).cloned().collect();
+    let subjects = recording.outline().subjects.iter().filter(is_meant).cloned().collect();
     let selection = Selection { subjects: Some(subjects), ..Selection::default() };
     let mut part = recording.load(&selection)?;
     name_processes(&mut part);
@@ -55,7 +57,14 @@ impl Seen {
 
 /// The part of the GPU that was loaded last: tenants of one GPU stand beside each other.
 #[derive(Default)]
-pub(crate) struct Loaded(Option<(GpuId, Rc<Recording>)>);
+pub(crate) struct Loaded(Option<(GpuId, Part)>);
+
+/// A GPU's part of a recording, and who worked in it.
+#[derive(Clone)]
+struct Part {
+    recording: Rc<Recording>,
+    workers: Rc<BTreeSet<TenantId>>,
+}
 
 /// Loads the GPU of a tenant; processes without a tenant become one each.
 pub(crate) fn seen(
@@ -75,31 +84,32 @@ pub(crate) fn seen_in(
 ) -> Result<Seen, CliError> {
     let outline = recording.outline();
     let is_own = |subject: &Subject| matches!(subject, Subject::Tenant { gpu: None, tenant } if *tenant == it.tenant);
-    let load = |has_own: bool| -> Result<Rc<Recording>, CliError> {
+    let load = |has_own: bool| -> Result<Part, CliError> {
         let is_meant =
             |subject: &&Subject| subject.gpu() == Some(&it.gpu) || has_own && is_own(subject);
-        let subjects: Vec<Subject> = outline.subjects.iter().filter(is_meant).cloned().collect();
+        let subjects = outline.subjects.iter().filter(is_meant).cloned().collect();
         let selection = Selection { subjects: Some(subjects), span, ..Selection::default() };
         let mut part = recording.load(&selection)?;
         name_processes(&mut part);
-        Ok(Rc::new(part))
+        let workers = Rc::new(workers(&part, &it.gpu));
+        Ok(Part { recording: Rc::new(part), workers })
     };
-    let part = match &loaded.0 {
+    let Part { recording: part, workers } = match &loaded.0 {
         // What it reports itself, on no GPU, belongs to it alone.
         _ if outline.subjects.iter().any(is_own) => load(true)?,
-        Some((gpu, part)) if *gpu == it.gpu => Rc::clone(part),
+        Some((gpu, part)) if *gpu == it.gpu => part.clone(),
         _ => {
             // Never two GPUs in memory: the one before goes first.
             loaded.0 = None;
             let part = load(false)?;
-            loaded.0 = Some((it.gpu.clone(), Rc::clone(&part)));
+            loaded.0 = Some((it.gpu.clone(), part.clone()));
             part
         }
     };
     let capacity_bytes =
         part.series(&Subject::device(&it.gpu), Metric::FramebufferTotal).and_then(Series::highest);
     let (instance, slice) = own_instance(&part, it);
-    let is_alone = it.is_whole_gpu || !has_company(&part, it);
+    let is_alone = it.is_whole_gpu || !has_company(&workers, it);
     let held = held(&part, it);
     Ok(Seen { is_alone, instance, slice, capacity_bytes, held, part })
 }

@@ -213,9 +213,10 @@ fn processes_of<'a>(part: &'a Recording, gpu: &'a GpuId, tenant: &TenantId) -> V
     let mut found: Vec<&Trace> = Vec::new();
     for (subject, trace) in part.on_gpu(gpu) {
         let is_own = match subject {
-            Subject::Process { process, .. } => part.outline.processes.iter().any(|it| {
-                it.gpu == *gpu && it.process == *process && it.tenant.as_ref() == Some(tenant)
-            }),
+            Subject::Process { process, .. } => {
+                let mut all = part.outline.processes.all_of(gpu, *process);
+                all.any(|it| it.tenant.as_ref() == Some(tenant))
+            }
             Subject::Tenant { tenant: name, .. } => name == tenant,
             Subject::Device { .. } | Subject::MigInstance { .. } => false,
         };

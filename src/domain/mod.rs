@@ -15,6 +15,7 @@ pub mod metric;
 pub mod metric_table;
 pub mod mig_geometry;
 pub mod outline;
+pub mod processes;
 pub mod recording;
 pub mod secrets;
 pub mod series;

@@ -3,6 +3,7 @@
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::contended::ContendedSpan;
 use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
+use crate::domain::processes::Processes;
 use crate::domain::shape::ShapeSpan;
 use crate::domain::sink::Fact;
 use crate::domain::source::Source;
@@ -104,7 +105,7 @@ pub struct Outline {
     /// Every MIG instance described.
     pub mig_instances: Vec<MigInstance>,
     /// Every process described.
-    pub processes: Vec<Process>,
+    pub processes: Processes,
     /// Every subject that has samples, in order.
     pub subjects: Vec<Subject>,
     /// Where the readings come from.
@@ -149,8 +150,7 @@ impl Outline {
                 format!("{} instance {}{kind}", gpu_label(&instance.gpu), instance.gpu_instance)
             }
             Subject::Process { gpu, process } => {
-                let is_it = |it: &&Process| it.gpu == *gpu && it.process == *process;
-                let known = self.processes.iter().find(is_it);
+                let known = self.processes.of(gpu, *process);
                 let name = known.and_then(|it| it.name.as_deref());
                 let label = match name {
                     Some(name) => format!("{name} (pid {})", process.pid),
@@ -177,7 +177,7 @@ impl Outline {
                 self.merge(Outline { devices: vec![it], ..Outline::default() });
             }
             Fact::MigInstance(it) => complete(&mut self.mig_instances, it),
-            Fact::Process(it) => push_new(&mut self.processes, it),
+            Fact::Process(it) => self.processes.push(it),
             Fact::Source(it) => push_new(&mut self.sources, it),
             Fact::BlindSpot(it) => push_new(&mut self.blind_spots, it),
             Fact::Shape(it) => self.shapes.push(it),
@@ -198,7 +198,7 @@ impl Outline {
             }
         }
         other.mig_instances.into_iter().for_each(|it| complete(&mut self.mig_instances, it));
-        extend_new(&mut self.processes, other.processes);
+        self.processes.extend(other.processes);
         self.subjects.extend(other.subjects);
         self.subjects.sort();
         self.subjects.dedup();

@@ -17,7 +17,7 @@ use crate::domain::time::{TimeSpan, Timestamp};
 use crate::fleet::findings::{DeviceFinding, MemoryFinding, MetFinding, TenantFinding};
 use crate::fleet::thin::stretches;
 use crate::recommender::candidates::{
-    Candidate, candidates, has_company, name_processes, own_instance,
+    Candidate, candidates, has_company, name_processes, own_instance, workers,
 };
 use crate::recommender::memory_risk::demand;
 use crate::recommender::policy::Policy;
@@ -55,7 +55,9 @@ pub fn observe(mut part: Recording, gpu: &GpuId, file: &str, policy: &Policy) ->
     let has_names = here.iter().any(|it| !it.is_whole_gpu);
     let here: Vec<Candidate> =
         here.into_iter().filter(|it| !(has_names && it.is_whole_gpu)).collect();
-    let seen: Vec<SeenTenant> = here.iter().map(|it| seen_tenant(seen_part, it)).collect();
+    let at_work = workers(seen_part, gpu);
+    let seen: Vec<SeenTenant> =
+        here.iter().map(|it| seen_tenant(seen_part, it, has_company(&at_work, it))).collect();
     let situation = situations(&Scenery {
         findings: &findings,
         outline: &part.outline,
@@ -74,9 +76,9 @@ pub fn observe(mut part: Recording, gpu: &GpuId, file: &str, policy: &Policy) ->
     found
 }
 
-fn seen_tenant(part: &Recording, it: &Candidate) -> SeenTenant {
+fn seen_tenant(part: &Recording, it: &Candidate, has_company: bool) -> SeenTenant {
     let (instance, slice) = own_instance(part, it);
-    let is_alone = it.is_whole_gpu || !has_company(part, it);
+    let is_alone = it.is_whole_gpu || !has_company;
     let sitting = Sitting { gpu: &it.gpu, tenant: &it.tenant, is_alone, idle_w: None };
     let demand = Demand::recorded(part, sitting);
     SeenTenant {
@@ -184,11 +186,10 @@ fn complete(tenant: &mut TenantFinding, part: &Recording, here: &[Candidate], se
 fn busiest_hour(part: &Recording, it: &Candidate) -> Option<f64> {
     let own = |subject: &Subject| match subject {
         Subject::Tenant { tenant, .. } => *tenant == it.tenant,
-        Subject::Process { gpu, process } => part.outline.processes.iter().any(|known| {
-            known.gpu == *gpu
-                && known.process == *process
-                && known.tenant.as_ref() == Some(&it.tenant)
-        }),
+        Subject::Process { gpu, process } => {
+            let mut all = part.outline.processes.all_of(gpu, *process);
+            all.any(|known| known.tenant.as_ref() == Some(&it.tenant))
+        }
         Subject::Device { .. } => it.is_whole_gpu,
         Subject::MigInstance { .. } => false,
     };

@@ -332,7 +332,7 @@ mod tests {
         }
         assert_eq!(it.values(&process(UUID, 77), Metric::FramebufferUsed), [2_097_152.0]);
         let outline = &it.recording.outline;
-        let [owner] = outline.processes.as_slice() else { panic!("{outline:?}") };
+        let [owner] = &outline.processes[..] else { panic!("{outline:?}") };
         assert_eq!(owner.tenant.as_ref().map(TenantId::as_str), Some("user alice"));
         assert_eq!(owner.name.as_deref(), Some("python3"));
         let source = &outline.sources[0];

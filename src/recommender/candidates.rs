@@ -59,7 +59,7 @@ impl Candidate {
 /// The tenant of a process: the recorded one, or itself under its label.
 fn tenant_of(outline: &Outline, subject: &Subject) -> Option<TenantId> {
     let Subject::Process { gpu, process } = subject else { return None };
-    let described = outline.processes.iter().find(|it| it.gpu == *gpu && it.process == *process);
+    let described = outline.processes.of(gpu, *process);
     let recorded = described.and_then(|it| it.tenant.clone());
     Some(recorded.unwrap_or_else(|| TenantId::new(outline.label(subject))))
 }
@@ -110,17 +110,7 @@ pub fn name_processes(part: &mut Recording) {
     for subject in part.traces.keys() {
         let Subject::Process { gpu, process } = subject else { continue };
         let Some(tenant) = tenant_of(&part.outline, subject) else { continue };
-        let known =
-            part.outline.processes.iter_mut().find(|it| it.gpu == *gpu && it.process == *process);
-        match known {
-            Some(it) => it.tenant = Some(tenant),
-            None => part.outline.processes.push(Process {
-                gpu: gpu.clone(),
-                process: *process,
-                name: None,
-                tenant: Some(tenant),
-            }),
-        }
+        part.outline.processes.assign(gpu, *process, tenant);
     }
 }
 
@@ -141,22 +131,27 @@ pub fn own_instance(part: &Recording, it: &Candidate) -> (Option<String>, Option
     (label, slice)
 }
 
-/// Whether somebody else on the GPU worked, or may have: memory is held, and nobody's utilisation was recorded.
-pub fn has_company(part: &Recording, it: &Candidate) -> bool {
+/// Who on a GPU worked, or may have: memory is held, and nobody's utilisation was recorded.
+pub fn workers(part: &Recording, gpu: &GpuId) -> BTreeSet<TenantId> {
     let is_process = |subject: &Subject| matches!(subject, Subject::Process { .. });
     let has_processes = part
-        .on_gpu(&it.gpu)
+        .on_gpu(gpu)
         .any(|(subject, trace)| is_process(subject) && trace.get(Metric::GpuUtilization).is_some());
-    part.on_gpu(&it.gpu).any(|(subject, trace)| {
-        let other = match subject {
-            Subject::Process { .. } => tenant_of(&part.outline, subject),
-            Subject::Tenant { tenant, .. } => Some(tenant.clone()),
-            Subject::Device { .. } | Subject::MigInstance { .. } => None,
-        };
-        let is_other = other.is_some_and(|other| other != it.tenant);
+    let at_work = part.on_gpu(gpu).filter(|(subject, trace)| {
         let may_work = is_process(subject) && !has_processes && !shows_work(trace);
-        is_other && (worked(trace) || may_work)
-    })
+        worked(trace) || may_work
+    });
+    let names = at_work.filter_map(|(subject, _)| match subject {
+        Subject::Process { .. } => tenant_of(&part.outline, subject),
+        Subject::Tenant { tenant, .. } => Some(tenant.clone()),
+        Subject::Device { .. } | Subject::MigInstance { .. } => None,
+    });
+    names.collect()
+}
+
+/// Whether somebody of these is not this one.
+pub fn has_company(workers: &BTreeSet<TenantId>, it: &Candidate) -> bool {
+    workers.iter().any(|other| *other != it.tenant)
 }
 
 fn shows_work(trace: &Trace) -> bool {

@@ -23,10 +23,7 @@ pub(crate) fn glimpsed(
     let is_own = |it: &&SubjectFindings| match &it.subject {
         Subject::Device { .. } => seen.is_whole_gpu,
         Subject::Process { gpu, process } => {
-            let is_it = |known: &&crate::domain::outline::Process| {
-                known.gpu == *gpu && known.process == *process
-            };
-            let tenant = outline.processes.iter().find(is_it).and_then(|it| it.tenant.as_ref());
+            let tenant = outline.processes.of(gpu, *process).and_then(|it| it.tenant.as_ref());
             match tenant {
                 Some(tenant) => *tenant == seen.tenant,
                 None => it.label == seen.tenant.as_str(),

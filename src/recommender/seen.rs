@@ -278,9 +278,10 @@ fn profile<'a>(
     let outline = scenery.outline;
     let is_own = |subject: &Subject| match subject {
         Subject::Device { .. } => seen.is_whole_gpu,
-        Subject::Process { gpu, process } => outline.processes.iter().any(|it| {
-            it.gpu == *gpu && it.process == *process && it.tenant.as_ref() == Some(&seen.tenant)
-        }),
+        Subject::Process { gpu, process } => outline
+            .processes
+            .all_of(gpu, *process)
+            .any(|it| it.tenant.as_ref() == Some(&seen.tenant)),
         Subject::MigInstance { instance } => outline
             .mig_instances
             .iter()

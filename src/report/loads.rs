@@ -27,8 +27,7 @@ fn loads<'a>(
                 found.extend(tenants.map(|it| (Some(instance.gpu.clone()), it.to_string())));
             }
             Subject::Process { gpu, process } => {
-                let known =
-                    outline.processes.iter().find(|it| it.gpu == *gpu && it.process == *process);
+                let known = outline.processes.of(gpu, *process);
                 let tenant = known.and_then(|it| it.tenant.as_ref()).map(ToString::to_string);
                 found.insert((Some(gpu.clone()), tenant.unwrap_or_else(|| it.label.clone())));
             }

@@ -1,6 +1,7 @@
 //! How names, times and counts become words that are safe to show.
 
 use crate::domain::invisible::is_invisible;
+pub(crate) use crate::domain::shares::share as percent;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::domain::units::Seconds;
 use crate::recommender::reason::Times;
@@ -163,15 +164,6 @@ pub(crate) fn capitalised(text: &str) -> String {
     }
 }
 
-/// The share in percent for a sentence: whole above ten, one digit below, never a false zero.
-pub(crate) fn percent(ratio: f64) -> String {
-    match ratio * 100.0 {
-        it if it != 0.0 && it.abs() < 0.05 => "under 0.1 %".to_owned(),
-        it if it.abs() >= 9.95 || it == 0.0 => format!("{it:.0} %"),
-        it => format!("{it:.1} %"),
-    }
-}
-
 /// A chance for people, from 0 to 1: never 0 % for what may happen, never 100 % for what may not.
 pub(crate) fn chance(ratio: f64) -> String {
     match 100.0 * ratio {
@@ -252,11 +244,5 @@ mod tests {
             [1.0, 1.5, 348.51].map(times_at_most),
             ["1.00x", "up to 1.50x", "more than 100x"]
         );
-    }
-
-    #[test]
-    fn a_small_share_is_never_shown_as_nothing() {
-        let shown = [0.0, 0.000_01, 0.004, 0.3, 0.999].map(percent);
-        assert_eq!(shown, ["0 %", "under 0.1 %", "0.4 %", "30 %", "100 %"]);
     }
 }

@@ -74,14 +74,15 @@ pub(crate) fn rows_of(drift: &Drift, is_row: &[bool]) -> Vec<usize> {
 #[derive(Debug, Clone)]
 pub(crate) struct Products {
     sums: DMatrix<f64>,
-    /// Squares of each column before that, less its level in each stretch.
+    /// Squares before that, less the level in each stretch: the greatest that went into those of a column, which are made
+    /// of the squares of the same series at shorter lags.
     squares: Vec<f64>,
     rows: usize,
     spent_on_drift: usize,
 }
 
 impl Products {
-    /// The products of columns over some of the bins.
+    /// The products of columns over some of the bins; each series, and each square, is there at every lag from 0 to its longest.
     ///
     /// Where the rows of a stretch follow each other without a hole, Σx(t−a)y(t−b) is Σx(t−a+1)y(t−b+1) but for the ends, so
     /// only products with columns of lag 0 are worked out: time O(rows × columns × series) there, O(rows × columns²) elsewhere.
@@ -257,7 +258,7 @@ impl<'a> Pass<'a> {
         order.sort_by_key(|it| self.terms[*it].lag);
         let later: Vec<Option<usize>> = (0..count).map(|it| self.later(it)).collect();
         let mut sums = DMatrix::zeros(count, count);
-        for a in order {
+        for a in order.iter().copied() {
             for b in 0..count {
                 sums[(a, b)] = match (later[a], later[b]) {
                     (None, _) => self.leading[(self.origins[a], b)],
@@ -267,7 +268,11 @@ impl<'a> Pass<'a> {
             }
         }
         sums += self.whole;
-        let squares = sums.diagonal().iter().copied().collect();
+        let mut squares: Vec<f64> = sums.diagonal().iter().copied().collect();
+        for place in order {
+            squares[place] =
+                later[place].map_or(squares[place], |it| squares[place].max(squares[it]));
+        }
         (sums - squared(&self.waves), squares)
     }
 
@@ -324,6 +329,30 @@ mod tests {
                 prop_assert!((square - wanted).abs() <= 1e-7 * wanted, "{} {}", square, wanted);
             }
         }
+    }
+
+    #[test]
+    fn a_series_that_is_at_work_only_at_the_very_end_leaves_no_rounding_in_its_longer_lags() {
+        let mut noise = Noise::new(11);
+        let (bins, lags) = (900, 6);
+        let other = noise.autoregression(0.5, bins);
+        // Lag 5 has none of the work at the end, and all of its rounding.
+        let late: Vec<f64> = (0..bins)
+            .map(|it| if it >= bins - 5 { 1e6 + noise.normal() } else { 1e-4 * noise.normal() })
+            .collect();
+        let mut terms: Vec<Term<'_>> = (0..lags).map(|lag| Term::of(&late, lag)).collect();
+        terms.push(Term::of(&other, 0));
+        let (all, is_row) = (stretches(bins), (0..bins).map(|it| it >= lags).collect::<Vec<_>>());
+        let columns = [lags - 1, lags];
+        let found = Products::of(&terms, &all, &is_row).triangle(&columns);
+        let chosen: Vec<Term<'_>> = columns.iter().map(|it| terms[*it]).collect();
+        let (expected, _) = triangle_of(&chosen, &all, &is_row);
+        let wanted = expected.fit(&[0], 1).residual_square;
+        if let Some(found) = found {
+            let square = found.fit(&[0], 1).residual_square;
+            assert!((square - wanted).abs() <= 1e-7 * wanted, "{square} {wanted}");
+        }
+        assert!(wanted > 0.0);
     }
 
     #[test]

@@ -5,9 +5,12 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// So often a lock that is held is asked for again: a few milliseconds.
-const MOST_TRIES: u32 = 2_000;
+/// So often a lock that is held is asked for again.
+const MOST_TRIES: u32 = 20;
+/// Between two times.
+const PAUSE: Duration = Duration::from_millis(1);
 /// Name of the file.
 pub(crate) const LOCK: &str = "writer.lock";
 
@@ -61,6 +64,7 @@ impl Lock {
                 // Whoever only asks whether somebody writes holds it for an instant.
                 Err(TryLockError::WouldBlock) if tries_left > 0 => {
                     tries_left -= 1;
+                    std::thread::sleep(PAUSE);
                     continue;
                 }
                 Err(TryLockError::WouldBlock) => {

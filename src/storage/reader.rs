@@ -15,7 +15,7 @@ use crate::storage::rows::Rows;
 use crate::storage::segment;
 use crate::storage::segment::{FOOTER_KEY, Footer, IndexEntry, SCHEMA_VERSION};
 use polars::prelude::{FileMetadataRef, ParquetReader, SerReader};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub struct Selection {
     /// Only this GPU and what lives on it.
     pub gpu: Option<GpuId>,
     /// Only these subjects.
-    pub subjects: Option<Vec<Subject>>,
+    pub subjects: Option<BTreeSet<Subject>>,
     /// Only this window.
     pub span: Option<TimeSpan>,
     /// Only these metrics.

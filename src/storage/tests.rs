@@ -8,6 +8,7 @@ use crate::domain::source::SourceId;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::storage::{Mode, RecordingWriter, Selection, StoredRecording};
 use proptest::prelude::{Strategy, prop, proptest};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 struct Place {
@@ -212,7 +213,7 @@ fn the_bytes_that_samples_take_are_known_before_they_are_read() {
     let recording = StoredRecording::open(&place.path).unwrap();
     // For each of a hundred rows, over three segments: a stamp, a value and what is computed.
     assert_eq!(recording.bytes_in_memory(&Selection::default()), 100 * (8 + 2 + 40));
-    let none = Selection { subjects: Some(Vec::new()), ..Selection::default() };
+    let none = Selection { subjects: Some(BTreeSet::new()), ..Selection::default() };
     assert_eq!(recording.bytes_in_memory(&none), 0);
     assert_eq!(read.series(&subjects()[0], Metric::GpuUtilization).unwrap().len(), 100);
 }

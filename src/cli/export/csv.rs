@@ -4,7 +4,7 @@ use crate::cli::error::CliError;
 use crate::cli::export::Stop;
 use crate::domain::ident::{GpuId, MigInstanceId, Subject, TenantId};
 use crate::domain::metric::{Metric, Precision};
-use crate::domain::outline::{Outline, Process};
+use crate::domain::outline::Outline;
 use crate::domain::recording::Trace;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::report::render::csv::guarded_name;
@@ -28,7 +28,7 @@ pub(crate) fn write(
     let header = SUBJECT_COLUMNS.iter().copied().chain(metrics.iter().map(|it| it.key()));
     writer.write_record(header).map_err(stop)?;
     for subject in &outline.subjects {
-        let subjects = Some(vec![subject.clone()]);
+        let subjects = Some([subject.clone()].into());
         let part = recording.load(&Selection { subjects, span: asked, ..Selection::default() })?;
         let Some(trace) = part.traces.get(subject) else { continue };
         let who = who(outline, subject);
@@ -83,8 +83,7 @@ fn who(outline: &Outline, subject: &Subject) -> [String; 6] {
         Subject::MigInstance { instance } => lives_in(instance),
         Subject::Process { gpu, process } => {
             pid = process.pid.to_string();
-            let is_it = |it: &&Process| it.gpu == *gpu && it.process == *process;
-            let known = outline.processes.iter().filter(is_it);
+            let known = outline.processes.all_of(gpu, *process);
             let owner = known.clone().find_map(|it| it.tenant.as_ref());
             program = name(known.clone().find_map(|it| it.name.as_deref()));
             tenant = name(owner.map(TenantId::as_str));

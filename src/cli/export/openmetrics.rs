@@ -21,7 +21,7 @@ pub(crate) fn write(
         let mut is_begun = false;
         for subject in &outline.subjects {
             let selection = Selection {
-                subjects: Some(vec![subject.clone()]),
+                subjects: Some([subject.clone()].into()),
                 span: asked,
                 metrics: Some(vec![metric]),
                 ..Selection::default()

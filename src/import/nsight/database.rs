@@ -19,7 +19,8 @@ const LARGEST: u64 = 1 << 30;
 const PROBE: u64 = 1 << 20;
 /// Length of the header, in bytes.
 const HEADER: usize = 100;
-/// Fewest bytes that a row takes in a file; more rows than that are a loop in damaged pages.
+/// Fewest bytes that a row without columns takes in a file, and each column one more, even where it is NULL; more rows than
+/// that are a loop in damaged pages.
 const LEAST_ROW: u64 = 4;
 /// Longest name that is taken from a cell, in characters.
 const LONGEST_NAME: usize = 400;
@@ -180,6 +181,7 @@ impl Database {
         let names: Vec<String> = columns.iter().map(|it| format!("[{it}]")).collect();
         let question = format!("SELECT {} FROM [{table}]", names.join(", "));
         run.line = 0;
+        let most = self.size / (LEAST_ROW + self.table(table).map_or(0, |it| it.len() as u64));
         let mut statement =
             self.connection.prepare(&question).map_err(|it| failed(run, table, it))?;
         let mut rows = statement.query([]).map_err(|it| failed(run, table, it))?;
@@ -187,7 +189,7 @@ impl Database {
             let Some(row) = rows.next().map_err(|it| failed(run, table, it))? else {
                 return Ok(());
             };
-            if run.line >= self.size / LEAST_ROW {
+            if run.line >= most {
                 let looped = format!("table {table}: more rows than the file can hold");
                 return Err(run.read_error(io::Error::other(looped)));
             }
@@ -200,7 +202,8 @@ impl Database {
         }
     }
 
-    /// Every table that holds rows of its own, with its columns: views and virtual tables run code, and are left out.
+    /// Every table that holds rows of its own, with the columns that are stored: views, virtual tables and generated columns
+    /// run code, and are left out.
     fn list(&self) -> rusqlite::Result<BTreeMap<String, Vec<String>>> {
         let question = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0";
         let mut statement = self.connection.prepare(question)?;
@@ -216,11 +219,17 @@ impl Database {
         }
         let mut tables = BTreeMap::new();
         for name in names {
-            let statement = self.connection.prepare(&format!("SELECT * FROM [{name}]"));
-            let columns = statement.map(|it| it.column_names().map(str::to_owned).collect());
-            tables.insert(name, columns.unwrap_or_default());
+            let columns = self.columns(&name).unwrap_or_default();
+            tables.insert(name, columns);
         }
         Ok(tables)
+    }
+
+    /// The stored columns of a table.
+    fn columns(&self, table: &str) -> rusqlite::Result<Vec<String>> {
+        let question = "SELECT name FROM pragma_table_xinfo(?1) WHERE hidden = 0";
+        let mut statement = self.connection.prepare(question)?;
+        statement.query_map([table], |it| it.get(0))?.collect()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::domain::metric::Metric;
 use crate::import::error::ImportError;
 use crate::import::nsight::database::{Cell, Database};
 use crate::import::nsight::gpus::Gpus;
-use crate::import::nsight::{Epoch, PROFILE, metrics};
+use crate::import::nsight::{Epoch, LONGEST, PROFILE, metrics};
 use crate::import::run::ImportRun;
 use crate::import::smi::program::Programs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,10 +22,11 @@ const COLUMNS: [&str; 4] = ["start", "end", "deviceId", "globalPid"];
 
 /// Length of a window, nanoseconds.
 const WINDOW: i64 = 10_000_000;
-/// The longest that a capture can be, nanoseconds: a stamp farther from its start is no reading.
-const LONGEST: i64 = 7 * 24 * 3600 * 1_000_000_000;
 /// The most windows of all processes together: some 28 hours of one.
 const MOST_WINDOWS: u64 = 10_000_000;
+
+/// The most processes on GPUs that a capture can hold: a damaged file may call each row's process by another number.
+const MOST_PROCESSES: usize = 65_536;
 
 /// Spans on a GPU, nanoseconds since the start of the capture.
 type Spans = Vec<(i64, i64)>;
@@ -58,6 +59,11 @@ impl Kernels {
             self.is_traced = true;
             database.rows(run, table, &COLUMNS, |run, cells| {
                 if let Some((key, span)) = span(run, table, cells) {
+                    if self.spans.len() >= MOST_PROCESSES && !self.spans.contains_key(&key) {
+                        let expected = "at most 65536 processes on GPUs";
+                        run.reject(&format!("{table}.globalPid"), expected, &key.0.to_string());
+                        return Ok(());
+                    }
                     self.has_graphs |= table == GRAPHS;
                     self.spans.entry(key).or_default().push(span);
                 }

@@ -4,9 +4,9 @@ use crate::domain::blind_spot::BlindSpotKind;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::{Dialect, Metric};
 use crate::import::error::ImportError;
-use crate::import::nsight::Epoch;
 use crate::import::nsight::database::{Cell, Database};
 use crate::import::nsight::gpus::Gpus;
+use crate::import::nsight::{Epoch, LONGEST};
 use crate::import::run::ImportRun;
 use crate::import::run::seen::{MetricSet, Seen, Silence};
 use crate::import::run::unknown_names::UnknownNames;
@@ -124,6 +124,11 @@ impl Samples {
                 }
                 return Ok(());
             };
+            if !(-LONGEST..=LONGEST).contains(at) {
+                let expected = "a stamp within a week of the capture's start";
+                run.reject(&format!("{TABLE}.timestamp"), expected, &at.to_string());
+                return Ok(());
+            }
             let Some(meaning) = self.meaning(*kind, *metric) else { return Ok(()) };
             let value = match value {
                 Cell::Null => None,

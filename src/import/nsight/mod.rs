@@ -36,6 +36,8 @@ const MARKS: &[&[u8]] = &[
     b"ENUM_CUPTI_",
     b"ENUM_CUDA_",
 ];
+/// The longest that a capture can be, nanoseconds: a stamp farther from its start is no reading.
+const LONGEST: i64 = 7 * 24 * 3600 * 1_000_000_000;
 /// How to make a file that says who used the GPU and how much.
 const PROFILE: &str = "record with `nsys profile --gpu-metrics-devices=all --trace=cuda …` and export with `nsys export --type sqlite REPORT.nsys-rep`";
 

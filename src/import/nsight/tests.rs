@@ -244,6 +244,25 @@ fn cells_of_a_wrong_type_are_rejected_with_table_and_row() {
 }
 
 #[test]
+fn a_column_that_is_worked_out_while_it_is_read_is_no_column() {
+    let table =
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER,
+        globalPid INTEGER GENERATED ALWAYS AS (length(zeroblob(100000000))) VIRTUAL);
+        INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 10, 0);";
+    let (error, _) = import(&[START, GPUS, table]).error();
+    assert!(error.contains("the column `globalPid`"), "{error}");
+}
+
+#[test]
+fn samples_from_another_age_are_rejected() {
+    let week_us = 7 * 24 * 3600 * 1_000_000_i64;
+    let rows = samples(1, &[(0, 2, "10"), (100, 2, "11"), (week_us + 1, 2, "12")]);
+    let it = import(&[START, GPUS, NAMES, &rows]);
+    assert_eq!(it.values(&gpu(A), Metric::SmActive).len(), 2);
+    assert_eq!(it.summary().rejections.count(), 1);
+}
+
+#[test]
 fn kernels_from_another_age_are_rejected_and_do_not_make_a_million_windows() {
     let rows = kernels(&[(0, 4101, 0, 10_000), (0, 4101, 20_000, 10_000)])
         + "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 9223372036854775807, 0, 7, 72620612794712064, 1);";

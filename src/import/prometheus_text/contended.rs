@@ -43,7 +43,10 @@ impl ScrapedPairs {
         let Some((first, second)) = first.zip(second) else {
             return Err("labels `tenant` and `other_tenant`");
         };
-        if value.is_finite() && value >= 0.0 {
+        if value < 0.0 {
+            return Err("seconds, which are not negative");
+        }
+        if value.is_finite() {
             let pair = (first.clone().min(second.clone()), first.max(second));
             self.sums.entry(card).or_default().insert(pair, value);
         }
@@ -69,7 +72,9 @@ impl ScrapedPairs {
 
     /// Takes when an exporter began.
     pub(crate) fn began(&mut self, labels: &Labels<'_>, seconds: f64) {
-        self.began_s.insert(card(labels).host, seconds);
+        if seconds.is_finite() {
+            self.began_s.insert(card(labels).host, seconds);
+        }
     }
 }
 

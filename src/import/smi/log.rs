@@ -111,7 +111,7 @@ pub(super) struct LogFile {
     /// GPU instance of the process that comes next.
     place: Option<u32>,
     /// Whether the stamp of the capture could not be read, so that nobody knows when it was.
-    is_lost: bool,
+    is_process_lost: bool,
 }
 
 impl LogFile {
@@ -123,7 +123,7 @@ impl LogFile {
             above: Vec::new(),
             attached: None,
             place: None,
-            is_lost: false,
+            is_process_lost: false,
         }
     }
 
@@ -172,7 +172,7 @@ impl LogFile {
                     self.flush(run)?;
                 }
                 self.capture.at = self.captures.clock.read(run, "Timestamp", value);
-                self.is_lost = self.capture.at.is_none();
+                self.is_process_lost = self.capture.at.is_none();
             }
             "Driver Version" => self.capture.driver = Some(value.to_owned()),
             "Attached GPUs" => self.attached = value.parse().ok(),
@@ -283,7 +283,7 @@ impl LogFile {
         let sections = std::mem::take(&mut self.sections);
         let attached = self.attached.take();
         self.above.clear();
-        if std::mem::take(&mut self.is_lost) {
+        if std::mem::take(&mut self.is_process_lost) {
             return Ok(());
         }
         let is_whole = attached == Some(sections.len());

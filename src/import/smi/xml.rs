@@ -154,6 +154,8 @@ struct Document {
 struct Documents {
     /// The document that is being read; `None` between two.
     open: Option<Document>,
+    /// Whether its root has begun.
+    has_root: bool,
     is_too_long: bool,
 }
 
@@ -162,16 +164,16 @@ impl Documents {
     fn add(&mut self, run: &mut ImportRun<'_>, piece: &str) -> Vec<Document> {
         let begins = piece.contains("<?xml");
         let is_root = piece.contains("<nvidia_smi_log");
-        let has_root = self.open.as_ref().is_some_and(|it| it.text.contains("<nvidia_smi_log"));
         let mut ended = Vec::new();
-        if begins || (is_root && has_root) {
+        if begins || (is_root && self.has_root) {
             ended.extend(self.cut(run));
         }
         if self.open.is_none() && (begins || is_root || piece.contains("<!DOCTYPE")) {
             self.open = Some(Document { text: String::new(), line: run.line });
-            self.is_too_long = false;
+            (self.has_root, self.is_too_long) = (false, false);
         }
         let Some(open) = &mut self.open else { return ended };
+        self.has_root |= is_root;
         if open.text.len() + piece.len() > LONGEST {
             self.is_too_long = true;
         } else {
@@ -184,7 +186,8 @@ impl Documents {
     }
 
     fn end_line(&mut self) {
-        if let Some(open) = &mut self.open {
+        // What is too long is not kept, and neither are its ends of lines.
+        if let Some(open) = self.open.as_mut().filter(|_| !self.is_too_long) {
             open.text.push('\n');
         }
     }
@@ -192,7 +195,7 @@ impl Documents {
     /// The document that has no end; `None` when there is none.
     fn cut(&mut self, run: &mut ImportRun<'_>) -> Option<Document> {
         let cut = self.close(run)?;
-        if !cut.text.contains("<nvidia_smi_log") {
+        if !self.has_root {
             return None;
         }
         run.reject("", "a document that ends", "one that is cut short");

@@ -201,11 +201,10 @@ impl World<'_> {
     fn span(&self, tenant: &str) -> Option<TimeSpan> {
         let is_of = |it: &&SubjectFindings| match &it.subject {
             Subject::Tenant { tenant: name, .. } => name.as_str() == tenant,
-            Subject::Process { gpu, process } => self.outline.processes.iter().any(|it| {
-                it.gpu == *gpu
-                    && it.process == *process
-                    && it.tenant.as_ref().is_some_and(|it| it.as_str() == tenant)
-            }),
+            Subject::Process { gpu, process } => {
+                let mut all = self.outline.processes.all_of(gpu, *process);
+                all.any(|it| it.tenant.as_ref().is_some_and(|it| it.as_str() == tenant))
+            }
             _ => false,
         };
         let mine = self.findings?.subjects().filter(is_of);

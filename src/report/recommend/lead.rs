@@ -1,6 +1,5 @@
 //! The answer in one sentence, device by device in one table, and who belongs together.
 
-use crate::domain::units::Seconds;
 use crate::recommender::mechanism::{DisruptionLevel, MechanismId, mechanism};
 use crate::recommender::reason::Measurement;
 use crate::recommender::situation::NOBODY_KNOWS;
@@ -96,9 +95,20 @@ pub(crate) fn next_step(verdict: &Verdict) -> Option<String> {
 /// How long a measurement takes, for the end of its sentence; nothing for an answer or a look.
 pub(crate) fn about(it: &Measurement) -> String {
     match it.about_s {
-        some if some > 0.0 => format!(" (about {})", Seconds(some)),
+        some if some > 0.0 => format!(" (about {})", rough(some)),
         _ => String::new(),
     }
+}
+
+/// A length of time without digits that a guess does not have: `15 min`, `2.5 h`.
+fn rough(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        it if it < 120.0 => (it, "s"),
+        it if it < 7200.0 => (it / 60.0, "min"),
+        it => (it / 3600.0, "h"),
+    };
+    let digits = if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") };
+    format!("{} {unit}", digits.trim_end_matches(".0"))
 }
 
 /// The text with a small first letter, unless it begins with a word in capitals.

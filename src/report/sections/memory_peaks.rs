@@ -181,12 +181,9 @@ fn colour(
     place: usize,
 ) -> SeriesColour {
     let tenant_of = |it: &Subject| match it {
-        Subject::Process { gpu, process } => input
-            .outline
-            .processes
-            .iter()
-            .find(|it| it.gpu == *gpu && it.process == *process)
-            .and_then(|it| it.tenant.clone()),
+        Subject::Process { gpu, process } => {
+            input.outline.processes.of(gpu, *process).and_then(|it| it.tenant.clone())
+        }
         Subject::Tenant { tenant, .. } => Some(tenant.clone()),
         _ => None,
     };

@@ -1,0 +1,156 @@
+//! What is known about the processes of a recording, found by process however many there were.
+
+use crate::domain::ident::{GpuId, ProcessKey, TenantId};
+use crate::domain::outline::Process;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+/// Processes in the order in which they were described; a description is never there twice.
+///
+/// Reads as a slice. A source that changes its mind about a process leaves several descriptions of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Process>", into = "Vec<Process>")]
+pub struct Processes {
+    all: Vec<Process>,
+    /// Places of each process in the list.
+    places: BTreeMap<ProcessKey, Vec<usize>>,
+}
+
+impl Processes {
+    /// The first description of a process on a GPU; `None` when there is none.
+    pub fn of(&self, gpu: &GpuId, process: ProcessKey) -> Option<&Process> {
+        self.place(gpu, process).map(|it| &self.all[it])
+    }
+
+    /// Every description of a process on a GPU, in order.
+    pub fn all_of(
+        &self,
+        gpu: &GpuId,
+        process: ProcessKey,
+    ) -> impl Iterator<Item = &Process> + Clone {
+        let places = self.places.get(&process).map_or(&[][..], Vec::as_slice);
+        places.iter().map(|it| &self.all[*it]).filter(move |it| it.gpu == *gpu)
+    }
+
+    /// Keeps those that fulfil a condition.
+    pub(crate) fn retain(&mut self, is_kept: impl FnMut(&Process) -> bool) {
+        let mut all = std::mem::take(&mut self.all);
+        all.retain(is_kept);
+        *self = all.into();
+    }
+
+    /// Takes in a description unless it is there.
+    pub fn push(&mut self, it: Process) {
+        let own = self.places.entry(it.process).or_default();
+        if !own.iter().any(|place| self.all[*place] == it) {
+            own.push(self.all.len());
+            self.all.push(it);
+        }
+    }
+
+    /// Says whose a process is, which is described by it where nothing else did.
+    pub fn assign(&mut self, gpu: &GpuId, process: ProcessKey, tenant: TenantId) {
+        match self.place(gpu, process) {
+            Some(place) => self.all[place].tenant = Some(tenant),
+            None => {
+                self.push(Process { gpu: gpu.clone(), process, name: None, tenant: Some(tenant) });
+            }
+        }
+    }
+
+    fn place(&self, gpu: &GpuId, process: ProcessKey) -> Option<usize> {
+        self.places.get(&process)?.iter().copied().find(|it| self.all[*it].gpu == *gpu)
+    }
+}
+
+impl Deref for Processes {
+    type Target = [Process];
+
+    fn deref(&self) -> &[Process] {
+        &self.all
+    }
+}
+
+impl From<Vec<Process>> for Processes {
+    fn from(all: Vec<Process>) -> Self {
+        all.into_iter().collect()
+    }
+}
+
+impl From<Processes> for Vec<Process> {
+    fn from(it: Processes) -> Self {
+        it.all
+    }
+}
+
+impl FromIterator<Process> for Processes {
+    fn from_iter<I: IntoIterator<Item = Process>>(all: I) -> Self {
+        let mut made = Self::default();
+        made.extend(all);
+        made
+    }
+}
+
+impl Extend<Process> for Processes {
+    fn extend<I: IntoIterator<Item = Process>>(&mut self, all: I) {
+        all.into_iter().for_each(|it| self.push(it));
+    }
+}
+
+impl IntoIterator for Processes {
+    type Item = Process;
+    type IntoIter = std::vec::IntoIter<Process>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.all.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Processes {
+    type Item = &'a Process;
+    type IntoIter = std::slice::Iter<'a, Process>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.all.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(gpu: &str, pid: u32, name: Option<&str>) -> Process {
+        Process {
+            gpu: GpuId::new(gpu),
+            process: ProcessKey { pid, started: None },
+            name: name.map(str::to_owned),
+            tenant: None,
+        }
+    }
+
+    #[test]
+    fn a_process_on_two_gpus_is_two_and_the_first_description_leads() {
+        let all = [
+            described("a", 7, Some("first")),
+            described("b", 7, None),
+            described("a", 7, Some("second")),
+            described("a", 7, Some("first")),
+        ];
+        let mut made: Processes = all.clone().into_iter().collect();
+        assert_eq!(&*made, &all[..3]);
+        let key = ProcessKey { pid: 7, started: None };
+        assert_eq!(made.of(&GpuId::new("a"), key), Some(&all[0]));
+        assert_eq!(made.of(&GpuId::new("c"), key), None);
+        made.assign(&GpuId::new("b"), key, TenantId::new("t"));
+        made.assign(&GpuId::new("c"), key, TenantId::new("t"));
+        let whose = |gpu| made.of(&GpuId::new(gpu), key).and_then(|it| it.tenant.clone());
+        assert_eq!(
+            ["a", "b", "c"].map(whose),
+            [None, Some(TenantId::new("t")), Some(TenantId::new("t"))]
+        );
+        let text = serde_json::to_string(&made).unwrap();
+        assert!(text.starts_with("[{\"gpu\":\"a\""), "{text}");
+        assert_eq!(serde_json::from_str::<Processes>(&text).unwrap(), made);
+    }
+}
