@@ -88,6 +88,15 @@ fn check_phases(found: &[Found]) -> Result<(), CliError> {
                 "leave --as-recorded out, or record with `cotenant record`",
             ));
         }
+        if it.party.demand.assumptions.contains(&Assumption::PartPlayed) {
+            let name = &it.party.name;
+            return Err(CliError::usage(
+                format!(
+                    "`{name}` did so much that only stretches of it are played, so it has no phase"
+                ),
+                "leave --as-recorded out, or take a shorter window with --from and --to",
+            ));
+        }
         match it.span {
             Some(span) => spans.push((span, &it.party.name)),
             None => {

@@ -71,6 +71,8 @@ pub enum Assumption {
     PaceUnknown,
     /// An exporter counted its bursts: their lengths and heights are known in classes, their order within each scrape interval is drawn.
     OrderDrawn,
+    /// It holds more pieces of work than are played: stretches spread over all of its time stand for it.
+    PartPlayed,
 }
 
 impl Assumption {
@@ -115,6 +117,9 @@ impl Assumption {
             }
             Self::OrderDrawn => {
                 "an exporter counted its bursts by length and height, and their order between two scrapes is drawn; whether they fall together with those of others is not known, so any phase is played"
+            }
+            Self::PartPlayed => {
+                "it holds more than four million pieces of work; stretches spread over all of its time are played and stand for it, so that its phase beside others is not kept"
             }
         }
     }

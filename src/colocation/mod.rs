@@ -29,6 +29,7 @@ mod service;
 pub mod share;
 pub mod slices;
 mod spells;
+pub mod stretches;
 mod turns;
 mod watched;
 pub mod whatif;

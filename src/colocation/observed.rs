@@ -4,7 +4,8 @@ use crate::colocation::demand::{Assumption, Coupling, Demand, DriverView, Pace, 
 use crate::colocation::draw::Draw;
 use crate::colocation::range::Range;
 use crate::colocation::service::{ServiceBin, arrivals, fitted, works};
-use crate::colocation::spells::{BurstLength, spells};
+use crate::colocation::spells::{BurstLength, pieces_of, spells};
+use crate::colocation::stretches::Played;
 use crate::colocation::watched::{Bins, Watched};
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
@@ -87,11 +88,13 @@ impl Demand {
         };
         let bins: Vec<ServiceBin> = offered.times().iter().zip(offered.values()).map(bin).collect();
         let requests: f64 = bins.iter().map(|it| it.requests).sum();
-        let span_s = bins.last()?.from_s + bin_s;
         let mean_s = busy.seconds() / requests;
         if !(requests >= 1.0 && mean_s > 0.0) {
             return None;
         }
+        let played = Played::of(&bins.iter().map(|it| it.requests.max(0.0)).collect::<Vec<f64>>());
+        let (bins, bin_s) = played_requests(bins, bin_s, &played);
+        let span_s = bins.last()?.from_s + bin_s;
         let mut draw = Draw::named(name, 4);
         let fit = fitted(&bins, bin_s, mean_s, &draw);
         let at = arrivals(&bins, bin_s, &mut draw);
@@ -99,6 +102,7 @@ impl Demand {
         let pieces = at.into_iter().map(|it| it.min(span_s)).zip(works);
         let mut demand = Self::of(name, Pace::Open, Timeline::new(pieces, span_s)?);
         demand.host_s = fit.host_s;
+        demand.assume_played(&played);
         demand.assume(Assumption::ArrivalsInBins);
         if !fit.is_spread_known {
             demand.assume(Assumption::ServiceSpreadUnknown);
@@ -113,12 +117,17 @@ impl Demand {
     fn of_iterations(name: &str, service: &Trace, busy: &Bins) -> Option<Self> {
         let rate = service.get(Metric::IterationRate)?;
         let bin_s = rate.typical_interval()?.as_seconds();
+        let counts: Vec<f64> = rate.values().iter().map(|it| it.max(0.0) * bin_s).collect();
+        let played = Played::of(&counts);
+        let rates = played.taken(rate.values());
+        let bin_s = bin_s * played.of_bin;
+        let span_s = if played.is_all { busy.span_s() } else { bin_s * rates.len() as f64 };
         let mut pieces = Vec::new();
-        let (mut now, span_s) = (0.0, busy.span_s());
+        let mut now = 0.0;
         let duty = busy.mean().clamp(0.0, 1.0);
         while now < span_s {
-            let place = ((now / bin_s) as usize).min(rate.len().checked_sub(1)?);
-            let per_second = rate.values()[place];
+            let place = ((now / bin_s) as usize).min(rates.len().checked_sub(1)?);
+            let per_second = rates[place];
             let cycle = if per_second > 0.0 { 1.0 / per_second } else { bin_s };
             if per_second > 0.0 {
                 pieces.push((now, (duty * cycle).min(span_s - now)));
@@ -126,20 +135,24 @@ impl Demand {
             now += cycle;
         }
         let timeline = Timeline::new(pieces, span_s).filter(|it| !it.is_empty())?;
-        Some(Self::of(name, Pace::Closed, timeline))
+        let mut demand = Self::of(name, Pace::Closed, timeline);
+        demand.assume_played(&played);
+        Some(demand)
     }
 
     /// Bursts: spells that give the bins their busy fractions.
     fn of_bursts(name: &str, watched: &Watched<'_>) -> Option<Self> {
         let bins = &watched.busy;
-        let span_s = bins.span_s();
         let length = watched
             .counted
             .unwrap_or_else(|| BurstLength::of(&bins.fractions, bins.window_s, bins.quantum));
-        let timeline = |burst_s: f64, purpose: u64| {
-            let mut draw = Draw::named(name, purpose);
-            let found = spells(&bins.fractions, bins.step_s, burst_s, &mut draw);
-            Timeline::new(found, span_s)
+        let mut is_all = true;
+        let mut timeline = |burst_s: f64, purpose: u64| {
+            let played = Played::of(&pieces_of(&bins.fractions, bins.step_s, burst_s));
+            is_all &= played.is_all;
+            let (fractions, step_s) = (played.taken(&bins.fractions), bins.step_s * played.of_bin);
+            let found = spells(&fractions, step_s, burst_s, &mut Draw::named(name, purpose));
+            Timeline::new(found, step_s * fractions.len() as f64)
         };
         let (middle, ends) = match length {
             BurstLength::Seen => (f64::INFINITY, None),
@@ -157,10 +170,18 @@ impl Demand {
             });
         }
         if bins.seconds() < LEAST_BUSY_S {
-            demand.timeline = Arc::new(Timeline::new([], span_s)?);
+            demand.timeline = Arc::new(Timeline::new([], bins.span_s())?);
             demand.doubts = None;
+        } else if !is_all {
+            demand.assume(Assumption::PartPlayed);
         }
         Some(demand)
+    }
+
+    fn assume_played(&mut self, played: &Played) {
+        if !played.is_all {
+            self.assume(Assumption::PartPlayed);
+        }
     }
 
     /// Width, bandwidth, power and memory while active.
@@ -208,6 +229,20 @@ impl Demand {
     }
 }
 
+/// The bins of requests that are played, one after the other, and their length in seconds.
+fn played_requests(bins: Vec<ServiceBin>, bin_s: f64, played: &Played) -> (Vec<ServiceBin>, f64) {
+    if played.is_all {
+        return (bins, bin_s);
+    }
+    let length_s = bin_s * played.of_bin;
+    let mut kept = played.taken(&bins);
+    for (place, it) in kept.iter_mut().enumerate() {
+        it.from_s = place as f64 * length_s;
+        it.requests *= played.of_bin;
+    }
+    (kept, length_s)
+}
+
 trait SeriesOf {
     fn series_of(&self, gpu: &GpuId, tenant: &TenantId) -> Option<&Trace>;
 }
@@ -218,5 +253,114 @@ impl SeriesOf for Recording {
         let here = Subject::Tenant { gpu: Some(gpu.clone()), tenant: tenant.clone() };
         let anywhere = Subject::Tenant { gpu: None, tenant: tenant.clone() };
         self.traces.get(&here).or_else(|| self.traces.get(&anywhere))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::colocation::stretches::MOST_PIECES;
+    use crate::domain::ident::ProcessKey;
+    use crate::domain::outline::Process;
+    use crate::domain::series::Series;
+    use crate::domain::time::Timestamp;
+
+    const HOUR_US: i64 = 3_600_000_000;
+
+    fn gpu() -> GpuId {
+        GpuId::from_index(0)
+    }
+
+    fn tenant() -> TenantId {
+        TenantId::new("a")
+    }
+
+    fn service() -> Subject {
+        Subject::Tenant { gpu: Some(gpu()), tenant: tenant() }
+    }
+
+    fn put(part: &mut Recording, subject: Subject, metric: Metric, samples: &[(i64, f64)]) {
+        let times = samples.iter().map(|it| Timestamp::from_micros(it.0)).collect();
+        let values = samples.iter().map(|it| it.1).collect();
+        let series = Series::new(Arc::new(times), values).expect("in order");
+        part.traces.entry(subject).or_default().series.insert(metric, series);
+    }
+
+    fn every(step_us: i64, count: i64, value: impl Fn(i64) -> f64) -> Vec<(i64, f64)> {
+        (0..count).map(|it| (it * step_us, value(it))).collect()
+    }
+
+    fn recorded(part: &Recording, is_alone: bool) -> Option<Demand> {
+        let (gpu, tenant) = (gpu(), tenant());
+        Demand::recorded(part, Sitting { gpu: &gpu, tenant: &tenant, is_alone, idle_w: None })
+    }
+
+    #[test]
+    fn looks_that_are_years_apart_show_no_activity() {
+        let mut part = Recording::default();
+        let years = every(27_777 * HOUR_US, 100, |it| (it % 7) as f64 * 10.0);
+        put(&mut part, Subject::device(&gpu()), Metric::GpuUtilization, &years);
+        assert!(recorded(&part, true).is_none());
+    }
+
+    #[test]
+    fn a_load_of_more_pieces_than_are_played_is_as_busy_in_the_part_that_is() {
+        let mut part = Recording::default();
+        // Bursts of some 10 ms in bins of 40 minutes, a year of them: a thousand million bursts.
+        let year = every(40 * 60_000_000, 13_000, |it| (30 + it % 40) as f64);
+        put(&mut part, Subject::device(&gpu()), Metric::GpuUtilization, &year);
+        let found = recorded(&part, true).expect("activity");
+        assert!(found.assumptions.contains(&Assumption::PartPlayed), "{:?}", found.assumptions);
+        let low = &found.doubts.as_ref().expect("two ends")[0];
+        for timeline in [&found.timeline, low] {
+            assert!((timeline.len() as f64) < 1.1 * MOST_PIECES, "{}", timeline.len());
+            assert!((timeline.busy_share() - 0.495).abs() < 0.03, "{}", timeline.busy_share());
+        }
+    }
+
+    #[test]
+    fn more_requests_than_are_played_keep_their_rate_and_their_work() {
+        let mut part = Recording::default();
+        // 2000 a second for six hours, in bins of a minute; one more stops the clock for a second time.
+        let offered = every(60_000_000, 360, |it| 1500.0 + 1000.0 * (it % 2) as f64);
+        put(&mut part, service(), Metric::OfferedLoad, &offered);
+        let busy = every(1_000_000, 21_600, |it| 39.0 + (it % 3) as f64);
+        put(&mut part, Subject::device(&gpu()), Metric::GpuUtilization, &busy);
+        let found = recorded(&part, true).expect("requests");
+        assert!(found.assumptions.contains(&Assumption::PartPlayed));
+        assert!((found.timeline.len() as f64) < 1.01 * MOST_PIECES);
+        let rate = found.timeline.len() as f64 / found.timeline.span_s();
+        assert!((rate / 2000.0 - 1.0).abs() < 0.03, "{rate}");
+        assert!(
+            (found.timeline.busy_share() - 0.4).abs() < 0.02,
+            "{}",
+            found.timeline.busy_share()
+        );
+    }
+
+    #[test]
+    fn an_iteration_rate_beyond_all_sense_is_played_in_part() {
+        let mut part = Recording::default();
+        put(&mut part, service(), Metric::IterationRate, &every(60_000_000, 100, |_| 1e9));
+        let busy = every(1_000_000, 6_000, |_| 50.0);
+        put(&mut part, Subject::device(&gpu()), Metric::GpuUtilization, &busy);
+        let found = recorded(&part, true).expect("iterations");
+        assert!((found.timeline.len() as f64) < 1.01 * MOST_PIECES, "{}", found.timeline.len());
+        assert!((found.timeline.busy_share() - 0.5).abs() < 0.02);
+    }
+
+    #[test]
+    fn years_in_which_nobody_looked_cost_no_memory_and_a_short_idle_time_stays() {
+        let mut part = Recording::default();
+        let process = ProcessKey { pid: 7, started: None };
+        let described = Process { gpu: gpu(), process, name: None, tenant: Some(tenant()) };
+        part.outline.processes.push(described);
+        let mut samples = every(100_000, 1_000, |_| 40.0);
+        let later = 300_000 * HOUR_US;
+        samples.extend(every(100_000, 1_000, |_| 40.0).iter().map(|it| (later + it.0, it.1)));
+        put(&mut part, Subject::Process { gpu: gpu(), process }, Metric::GpuUtilization, &samples);
+        let found = recorded(&part, false).expect("activity");
+        assert!((found.timeline.span_s() - 200.0).abs() < 1.0, "{}", found.timeline.span_s());
+        assert!((found.timeline.busy_share() - 0.4).abs() < 0.01);
     }
 }

@@ -60,6 +60,17 @@ impl BurstLength {
     }
 }
 
+/// How many spells each bin becomes, about.
+pub(crate) fn pieces_of(fractions: &[f64], bin_s: f64, burst_s: f64) -> Vec<f64> {
+    let is_long = burst_s >= 0.5 * bin_s;
+    let pieces = |fraction: f64| match fraction {
+        it if it <= IDLE => 0.0,
+        it if it >= FULL || is_long => 1.0,
+        it => (it * bin_s / burst_s).max(1.0),
+    };
+    fractions.iter().map(|it| pieces(*it)).collect()
+}
+
 /// Spells of work that give the bins their busy fractions.
 ///
 /// Full bins join. A partial bin beside a busier one continues it, as far as bursts are at least half a bin long; otherwise it is cut

@@ -15,6 +15,10 @@ const ACTIVITY: [Metric; 3] =
     [Metric::GpuUtilization, Metric::GraphicsEngineActive, Metric::SmActive];
 /// A step longer than this many typical ones is a hole.
 const HOLE_STEPS: f64 = 2.5;
+/// Looks further apart than this show no activity: of an hour they say as little as a coin.
+const RAREST_LOOK_S: f64 = 3_600.0;
+/// Bins of one tenant at most: three weeks of ten a second.
+const MOST_BINS: i64 = 20_000_000;
 /// Window of the driver's counters, seconds, where the source does not state it.
 const DRIVER_WINDOW_S: (f64, f64) = (1.0 / 6.0, 1.0);
 
@@ -49,6 +53,9 @@ impl Bins {
         let stride_s = series.typical_interval()?.as_seconds();
         let window_s = window_s(metric, stride_s, sources);
         let full = full_use(metric)?;
+        if stride_s > RAREST_LOOK_S && window_s < stride_s {
+            return None;
+        }
         let every = (window_s / stride_s).round().max(1.0) as usize;
         let step_s = stride_s * every as f64;
         let longest = SampleInterval::from_micros((stride_s * HOLE_STEPS * 1e6) as u64)?;
@@ -228,6 +235,35 @@ fn processes_of<'a>(part: &'a Recording, gpu: &'a GpuId, tenant: &TenantId) -> V
 }
 
 /// Processes together, on the grid of the first; a process that is not listed while the GPU is watched is idle.
+/// Stretches of time in which nobody was looked at, left out of a record that would be too long with them.
+#[derive(Debug, Default)]
+struct Gone {
+    /// Where each begins, and how many bins are left out up to its end.
+    stretches: Vec<(i64, i64)>,
+}
+
+impl Gone {
+    /// Bins between two that have samples, where more than [`MOST_BINS`]/1000 follow each other.
+    fn of(all: &[&Series], bin_of: impl Fn(Timestamp) -> i64) -> Self {
+        let mut bins: Vec<i64> =
+            all.iter().flat_map(|it| it.times()).map(|it| bin_of(*it)).collect();
+        bins.sort_unstable();
+        let mut left_out = 0;
+        let mut stretches = Vec::new();
+        for pair in bins.windows(2).filter(|it| it[1] - it[0] > MOST_BINS / 1000) {
+            left_out += pair[1] - pair[0] - 1;
+            stretches.push((pair[0] + 1, left_out));
+        }
+        Self { stretches }
+    }
+
+    /// Bins that are left out before this one.
+    fn before(&self, bin: i64) -> i64 {
+        let place = self.stretches.partition_point(|it| it.0 <= bin);
+        place.checked_sub(1).map_or(0, |it| self.stretches[it].1)
+    }
+}
+
 fn summed<'a>(
     processes: &[&'a Trace],
     device: Option<&Trace>,
@@ -241,18 +277,27 @@ fn summed<'a>(
         .filter_map(Series::typical_interval)
         .min_by_key(|it| it.as_micros())?;
     let step_us = i64::try_from(step.as_micros()).ok()?;
-    let spans = processes
+    let all: Vec<&Series> = processes
         .iter()
         .filter_map(series)
-        .chain(device.and_then(|it| it.get(Metric::GpuUtilization)));
-    let span = spans.filter_map(Series::span).reduce(|a, b| a.hull(b)).or(part.outline.span)?;
+        .chain(device.and_then(|it| it.get(Metric::GpuUtilization)))
+        .collect();
+    let spans = all.iter().filter_map(|it| it.span());
+    let span = spans.reduce(|a, b| a.hull(b)).or(part.outline.span)?;
     let from = span.from().plus_micros(-step_us);
-    let count = usize::try_from(span.until().micros_since(from) / step_us).ok()?;
+    let bin_of = |time: Timestamp| (time.micros_since(from) - 1) / step_us;
+    let whole = span.until().micros_since(from) / step_us;
+    let gone = if whole > MOST_BINS { Gone::of(&all, bin_of) } else { Gone::default() };
+    let count = usize::try_from(whole - gone.before(whole)).ok()?;
+    if count as i64 > MOST_BINS {
+        return None;
+    }
     let mut fractions = vec![0.0_f64; count];
     for series in processes.iter().filter_map(series) {
         for (position, time) in series.times().iter().enumerate() {
             let value = series.value(position);
-            let bin = usize::try_from((time.micros_since(from) - 1) / step_us).unwrap_or(0);
+            let bin = bin_of(*time);
+            let bin = usize::try_from(bin - gone.before(bin)).unwrap_or(0);
             if let Some(it) = fractions.get_mut(bin) {
                 *it = (*it + value / 100.0).min(1.0);
             }

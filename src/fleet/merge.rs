@@ -6,11 +6,12 @@
 
 use crate::colocation::demand::Timeline;
 use crate::colocation::memory::Phases;
+use crate::colocation::stretches::stretches;
 use crate::fleet::findings::{
     DemandFinding, DeviceFinding, MOST_LEVELS, MOST_PIECES, MemoryFinding, MetFinding, Pieces,
     TenantFinding,
 };
-use crate::fleet::thin::{cut, joined, joined_stairs, stretches, thinned, thinned_stairs};
+use crate::fleet::thin::{cut, joined, joined_stairs, thinned, thinned_stairs};
 use crate::recommender::shape::LoadShape;
 use crate::stats::staircase::Staircase;
 use std::collections::BTreeMap;

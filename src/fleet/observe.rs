@@ -8,6 +8,7 @@ use crate::analysis::findings::Findings;
 use crate::analysis::loads;
 use crate::colocation::demand::Demand;
 use crate::colocation::observed::Sitting;
+use crate::colocation::stretches::stretches;
 use crate::colocation::whatif::Options;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
@@ -15,7 +16,6 @@ use crate::domain::recording::{Recording, Trace};
 use crate::domain::series::Series;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::fleet::findings::{DeviceFinding, MemoryFinding, MetFinding, TenantFinding};
-use crate::fleet::thin::stretches;
 use crate::recommender::candidates::{
     Candidate, candidates, has_company, name_processes, own_instance, workers,
 };

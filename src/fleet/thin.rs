@@ -1,30 +1,9 @@
 //! Less of a long record, so that what it says stays: stretches from all of its time, and fewer levels.
 
 use crate::colocation::demand::Timeline;
+use crate::colocation::stretches::stretches;
 use crate::stats::staircase::{Rise, Staircase};
 use std::collections::BTreeMap;
-
-/// Parts of the time from each of which a stretch is taken.
-const STRATA: usize = 24;
-/// Step of the place of the stretch in its part, so that no rhythm of the day is met always at the same hour.
-const GOLDEN: f64 = 0.618_033_988_749_894_9;
-
-/// Stretches that together are a share of a span: one in each of 24 equal parts of it, at a place that differs from part to part.
-///
-/// - Shape: `(from_s, until_s)`, rising; all of the span for a share of 1 and more.
-pub fn stretches(span_s: f64, share: f64) -> Vec<(f64, f64)> {
-    if share >= 1.0 || span_s <= 0.0 {
-        return vec![(0.0, span_s)];
-    }
-    let part_s = span_s / STRATA as f64;
-    let length_s = part_s * share.max(0.0);
-    let stretch = |part: usize| {
-        let place = (0.5 + part as f64 * GOLDEN).fract();
-        let from = part as f64 * part_s + place * (part_s - length_s);
-        (from, from + length_s)
-    };
-    (0..STRATA).map(stretch).collect()
-}
 
 /// Work in stretches of its time that hold at most so many pieces; time runs on where one stretch follows another.
 ///

@@ -13,7 +13,7 @@ use crate::recommender::verdict::Lowered;
 use std::collections::BTreeSet;
 
 /// What each assumption about a demand leaves of the confidence: shares by which answers were seen to be off, rounded.
-const ASSUMED: [(Assumption, f64); 13] = [
+const ASSUMED: [(Assumption, f64); 14] = [
     (Assumption::WidthUnknown, 0.85),
     (Assumption::BandwidthUnknown, 0.95),
     (Assumption::BandwidthFromUtilisation, 0.97),
@@ -27,6 +27,7 @@ const ASSUMED: [(Assumption, f64); 13] = [
     (Assumption::HostUnknown, 0.97),
     (Assumption::PaceUnknown, 0.97),
     (Assumption::OrderDrawn, 0.97),
+    (Assumption::PartPlayed, 0.97),
 ];
 /// Nothing is surer than this.
 const SUREST: f64 = 0.95;
@@ -142,7 +143,7 @@ fn measuring(assumption: Assumption) -> Option<Measurement> {
         Assumption::OtherGpu | Assumption::CoProfiled => {
             (MeasurementKind::Alone, 1800.0, "record each alone on this model of GPU")
         }
-        Assumption::OrderDrawn => return None,
+        Assumption::OrderDrawn | Assumption::PartPlayed => return None,
     };
     Some(Measurement::new(kind, about_s, what))
 }

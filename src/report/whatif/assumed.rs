@@ -23,7 +23,8 @@ pub(super) fn settling(it: Assumption, is_spatial: bool) -> Option<(u8, &'static
         | Assumption::ArrivalsInBins
         | Assumption::HostUnknown
         | Assumption::PaceUnknown
-        | Assumption::OrderDrawn => None,
+        | Assumption::OrderDrawn
+        | Assumption::PartPlayed => None,
     }
 }
 
