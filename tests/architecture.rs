@@ -149,7 +149,7 @@ const WORLD: &[(&str, &[&str], &str)] = &[
     ),
     (
         "std::thread",
-        &["cli::progress", "cli::serve", "cli::serve_http", "analysis", "sampler"],
+        &["cli::progress", "cli::serve", "cli::serve_http", "analysis", "sampler", "storage::lock"],
         "work in parallel in `analysis` only, where results keep their order",
     ),
     ("std::process", &["cli", "storage::lock"], "return an error; `main` ends the process"),

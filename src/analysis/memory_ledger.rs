@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 const LONGEST_HOLD: f64 = 2.5;
 /// Most tenants that are kept apart, those with the highest peaks; the others are one.
 const MOST_MEMBERS: usize = 24;
+/// Most bins of all members together while they are compared; of more only those with the highest peaks are laid out.
+const MOST_CELLS: usize = 32_000_000;
 /// Most bins of a grid: a day at ten samples a second has fewer.
 const MOST_BINS: i64 = 4_000_000;
 /// Reserves above this share of the memory are no reserves, but readings that do not belong together.
@@ -106,7 +108,11 @@ impl Ledger {
         let step_us = series().filter_map(interval).min()?.max(least);
         let bins = (seen.until().micros_since(seen.from()) / step_us + 1) as usize;
         let grid = Grid { from: seen.from(), step_us, bins };
-        let total = of_space(Metric::FramebufferTotal).and_then(highest);
+        let accounts = match accounts.len().saturating_mul(bins) > MOST_CELLS {
+            true => largest(accounts, &space),
+            false => accounts,
+        };
+        let total = of_space(Metric::FramebufferTotal).and_then(Series::highest);
         let mut ledger = Ledger {
             label: part.outline.label(&space),
             from: grid.from,
@@ -225,14 +231,35 @@ impl Ledger {
     }
 }
 
+/// The accounts with the highest samples, and all others as one.
+fn largest<'a>(accounts: Accounts<'a>, space: &Subject) -> Accounts<'a> {
+    if accounts.len() <= MOST_MEMBERS {
+        return accounts;
+    }
+    let peak = |all: &[&Series]| all.iter().filter_map(|it| it.highest()).fold(0.0, f64::max);
+    let mut ranked: Vec<(f64, (String, (Subject, Vec<&'a Series>)))> =
+        accounts.into_iter().map(|it| (peak(&it.1.1), it)).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.0.cmp(&b.1.0)));
+    let rest = ranked.split_off(MOST_MEMBERS - 1);
+    let (label, subject) = others(rest.len(), space);
+    let series = rest.into_iter().flat_map(|it| it.1.1.1).collect();
+    ranked.into_iter().map(|it| it.1).chain([(label, (subject, series))]).collect()
+}
+
+/// What so many small members are called together.
+fn others(count: usize, space: &Subject) -> (String, Subject) {
+    let label = format!("{count} others");
+    let tenant = TenantId::new(label.clone());
+    (label, Subject::Tenant { gpu: space.gpu().cloned(), tenant })
+}
+
 /// Many small members as one.
 fn together(rest: &[Member], space: &Subject) -> Option<Member> {
-    let label = format!("{} others", rest.len());
-    let gpu = space.gpu().cloned();
+    let (label, subject) = others(rest.len(), space);
     let first = rest.first()?;
     let sum = |bin: usize| rest.iter().map(|it| it.bytes[bin]).sum();
     Some(Member {
-        subject: Subject::Tenant { gpu, tenant: TenantId::new(label.clone()) },
+        subject,
         label,
         bytes: (0..first.bytes.len()).map(sum).collect(),
         interval_s: rest.iter().map(|it| it.interval_s).fold(0.0, f64::max),
@@ -259,9 +286,7 @@ fn accounts<'a>(
     let held: Vec<(&Subject, &Series)> = held.filter(|it| !it.1.is_empty()).collect();
     for (subject, series) in &held {
         let Subject::Process { process, .. } = subject else { continue };
-        let described =
-            outline.processes.iter().find(|it| it.gpu == *gpu && it.process == *process);
-        let tenant = described.and_then(|it| it.tenant.clone());
+        let tenant = outline.processes.of(gpu, *process).and_then(|it| it.tenant.clone());
         let owner = match tenant {
             Some(tenant) => Subject::Tenant { gpu: Some(gpu.clone()), tenant },
             None => (*subject).clone(),
@@ -278,10 +303,6 @@ fn accounts<'a>(
     }
     accounts.retain(|label, _| is_here(label.clone()));
     accounts
-}
-
-fn highest(series: &Series) -> Option<f64> {
-    series.highest()
 }
 
 /// What the driver keeps for itself: as it says, or what is neither used nor free.

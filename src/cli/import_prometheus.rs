@@ -6,6 +6,7 @@ use crate::cli::output;
 use crate::cli::parts::{Parts, Plan};
 use crate::cli::progress::Live;
 use crate::cli::prometheus_args::PrometheusArgs;
+use crate::cli::secret_file::secret_in;
 use crate::import::ImportOptions;
 use crate::import::join::Joined;
 use crate::import::prometheus_json::PrometheusJson;
@@ -152,9 +153,6 @@ fn question(asked: &PrometheusArgs, client: &Client) -> String {
 }
 
 fn settings(asked: &PrometheusArgs) -> Result<Settings, CliError> {
-    let read = |path: &PathBuf| {
-        std::fs::read_to_string(path).map_err(|it| CliError::file(path, "reading", &it))
-    };
     let defaults = Settings::default();
     let timeout =
         asked.timeout.map_or(defaults.timeout, |it| Duration::from_micros(it.as_micros()));
@@ -166,8 +164,8 @@ fn settings(asked: &PrometheusArgs) -> Result<Settings, CliError> {
         settings.authorities = Some(pem);
     }
     Ok(match (&asked.token_file, &asked.basic_auth_file, token) {
-        (Some(path), _, _) => settings.with_token(&read(path)?),
-        (None, Some(path), _) => settings.with_basic(&read(path)?),
+        (Some(path), _, _) => settings.with_token(&secret_in(path)?),
+        (None, Some(path), _) => settings.with_basic(&secret_in(path)?),
         (None, None, Some(token)) => settings.with_token(&token),
         (None, None, None) => settings,
     })

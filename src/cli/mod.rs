@@ -52,6 +52,7 @@ mod report;
 mod results;
 mod same_input;
 mod scenario;
+mod secret_file;
 mod serve;
 mod serve_args;
 mod serve_http;

@@ -1,6 +1,6 @@
 //! The memory that tenants of a what-if need, where they would find it, and what the user says of both.
 
-use crate::analysis::co_peaks::{memory_findings, memory_held};
+use crate::analysis::co_peaks::memory_findings;
 use crate::analysis::memory_findings::{MemoryHeld, MemoryReporting, MemoryResident};
 use crate::cli::error::CliError;
 use crate::cli::whatif_seen::gpu_part;
@@ -11,7 +11,6 @@ use crate::colocation::share::{Mechanism, Slice};
 use crate::colocation::slices::memory_bytes;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::mig_geometry::MigBoard;
-use crate::domain::recording::Recording;
 use crate::recommender::candidates::Candidate;
 use crate::recommender::memory_risk::{demand, measured};
 use crate::report::whatif::Terms;
@@ -26,9 +25,8 @@ pub(crate) struct Held {
     pub(crate) reserved_bytes: Option<f64>,
 }
 
-/// Looks a tenant up in its recording.
-pub(crate) fn held(part: &Recording, candidate: &Candidate) -> Held {
-    let spaces = memory_held(&candidate.gpu, part);
+/// Looks a tenant up in what was held on its GPU, as the analysis tells it.
+pub(crate) fn held(spaces: &[MemoryHeld], candidate: &Candidate) -> Held {
     let is_own = |it: &&MemoryResident| match &it.subject {
         Subject::Tenant { tenant, .. } => *tenant == candidate.tenant,
         _ => it.label == candidate.tenant.as_str(),

@@ -1,5 +1,7 @@
 //! What a tenant of a recording asked for and held.
 
+use crate::analysis::co_peaks::memory_held;
+use crate::analysis::memory_findings::MemoryHeld;
 use crate::cli::error::CliError;
 use crate::cli::whatif_memory::{Held, held};
 use crate::colocation::demand::Demand;
@@ -59,11 +61,12 @@ impl Seen {
 #[derive(Default)]
 pub(crate) struct Loaded(Option<(GpuId, Part)>);
 
-/// A GPU's part of a recording, and who worked in it.
+/// A GPU's part of a recording, who worked in it, and who held how much memory.
 #[derive(Clone)]
 struct Part {
     recording: Rc<Recording>,
     workers: Rc<BTreeSet<TenantId>>,
+    memory: Rc<Vec<MemoryHeld>>,
 }
 
 /// Loads the GPU of a tenant; processes without a tenant become one each.
@@ -92,9 +95,10 @@ pub(crate) fn seen_in(
         let mut part = recording.load(&selection)?;
         name_processes(&mut part);
         let workers = Rc::new(workers(&part, &it.gpu));
-        Ok(Part { recording: Rc::new(part), workers })
+        let memory = Rc::new(memory_held(&it.gpu, &part));
+        Ok(Part { recording: Rc::new(part), workers, memory })
     };
-    let Part { recording: part, workers } = match &loaded.0 {
+    let Part { recording: part, workers, memory } = match &loaded.0 {
         // What it reports itself, on no GPU, belongs to it alone.
         _ if outline.subjects.iter().any(is_own) => load(true)?,
         Some((gpu, part)) if *gpu == it.gpu => part.clone(),
@@ -110,6 +114,6 @@ pub(crate) fn seen_in(
         part.series(&Subject::device(&it.gpu), Metric::FramebufferTotal).and_then(Series::highest);
     let (instance, slice) = own_instance(&part, it);
     let is_alone = it.is_whole_gpu || !has_company(&workers, it);
-    let held = held(&part, it);
+    let held = held(&memory, it);
     Ok(Seen { is_alone, instance, slice, capacity_bytes, held, part })
 }

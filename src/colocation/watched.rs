@@ -2,13 +2,14 @@
 
 use crate::colocation::counted::{counted, counted_memory};
 use crate::colocation::spells::BurstLength;
-use crate::domain::ident::{GpuId, MigInstanceId, Subject, TenantId};
+use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
 use crate::domain::metric::{Metric, Unit};
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::series::Series;
 use crate::domain::source::{Reading, Source};
 use crate::domain::time::{SampleInterval, Timestamp};
 use crate::stats::moments::{BlockMoments, Moments};
+use std::collections::BTreeSet;
 
 /// Metrics that can stand for activity; a busy fraction of time comes first.
 const ACTIVITY: [Metric; 3] =
@@ -217,21 +218,12 @@ fn instance_of<'a>(
 }
 
 fn processes_of<'a>(part: &'a Recording, gpu: &'a GpuId, tenant: &TenantId) -> Vec<&'a Trace> {
-    let mut found: Vec<&Trace> = Vec::new();
-    for (subject, trace) in part.on_gpu(gpu) {
-        let is_own = match subject {
-            Subject::Process { process, .. } => {
-                let mut all = part.outline.processes.all_of(gpu, *process);
-                all.any(|it| it.tenant.as_ref() == Some(tenant))
-            }
-            Subject::Tenant { tenant: name, .. } => name == tenant,
-            Subject::Device { .. } | Subject::MigInstance { .. } => false,
-        };
-        if is_own && trace.get(Metric::GpuUtilization).is_some_and(|it| it.len() > 1) {
-            found.push(trace);
-        }
-    }
-    found
+    let own: BTreeSet<ProcessKey> =
+        part.outline.processes.of_tenant(gpu, tenant).map(|it| it.process).collect();
+    let processes = own.into_iter().map(|it| Subject::Process { gpu: gpu.clone(), process: it });
+    let itself = Subject::Tenant { gpu: Some(gpu.clone()), tenant: tenant.clone() };
+    let traces = processes.chain([itself]).filter_map(|it| part.traces.get(&it));
+    traces.filter(|it| it.get(Metric::GpuUtilization).is_some_and(|it| it.len() > 1)).collect()
 }
 
 /// Processes together, on the grid of the first; a process that is not listed while the GPU is watched is idle.

@@ -15,12 +15,20 @@ pub struct Processes {
     all: Vec<Process>,
     /// Places of each process in the list.
     places: BTreeMap<ProcessKey, Vec<usize>>,
+    /// Places of the processes of each tenant in the list.
+    owned: BTreeMap<TenantId, Vec<usize>>,
 }
 
 impl Processes {
     /// The first description of a process on a GPU; `None` when there is none.
     pub fn of(&self, gpu: &GpuId, process: ProcessKey) -> Option<&Process> {
         self.place(gpu, process).map(|it| &self.all[it])
+    }
+
+    /// Every process of a tenant on a GPU, in order, as often as it was described.
+    pub fn of_tenant(&self, gpu: &GpuId, tenant: &TenantId) -> impl Iterator<Item = &Process> {
+        let places = self.owned.get(tenant).map_or(&[][..], Vec::as_slice);
+        places.iter().map(|it| &self.all[*it]).filter(move |it| it.gpu == *gpu)
     }
 
     /// Every description of a process on a GPU, in order.
@@ -45,6 +53,9 @@ impl Processes {
         let own = self.places.entry(it.process).or_default();
         if !own.iter().any(|place| self.all[*place] == it) {
             own.push(self.all.len());
+            if let Some(tenant) = &it.tenant {
+                self.owned.entry(tenant.clone()).or_default().push(self.all.len());
+            }
             self.all.push(it);
         }
     }
@@ -52,7 +63,14 @@ impl Processes {
     /// Says whose a process is, which is described by it where nothing else did.
     pub fn assign(&mut self, gpu: &GpuId, process: ProcessKey, tenant: TenantId) {
         match self.place(gpu, process) {
-            Some(place) => self.all[place].tenant = Some(tenant),
+            Some(place) => {
+                let before = self.all[place].tenant.replace(tenant.clone());
+                if let Some(own) = before.and_then(|it| self.owned.get_mut(&it)) {
+                    own.retain(|it| *it != place);
+                }
+                let own = self.owned.entry(tenant).or_default();
+                own.insert(own.partition_point(|it| *it < place), place);
+            }
             None => {
                 self.push(Process { gpu: gpu.clone(), process, name: None, tenant: Some(tenant) });
             }
@@ -149,6 +167,11 @@ mod tests {
             ["a", "b", "c"].map(whose),
             [None, Some(TenantId::new("t")), Some(TenantId::new("t"))]
         );
+        let theirs = |gpu| made.of_tenant(&GpuId::new(gpu), &TenantId::new("t")).count();
+        assert_eq!(["a", "b", "c"].map(theirs), [0, 1, 1]);
+        made.assign(&GpuId::new("b"), key, TenantId::new("u"));
+        let of = |name| made.of_tenant(&GpuId::new("b"), &TenantId::new(name)).count();
+        assert_eq!(["t", "u"].map(of), [0, 1]);
         let text = serde_json::to_string(&made).unwrap();
         assert!(text.starts_with("[{\"gpu\":\"a\""), "{text}");
         assert_eq!(serde_json::from_str::<Processes>(&text).unwrap(), made);

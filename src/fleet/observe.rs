@@ -10,7 +10,7 @@ use crate::colocation::demand::Demand;
 use crate::colocation::observed::Sitting;
 use crate::colocation::stretches::stretches;
 use crate::colocation::whatif::Options;
-use crate::domain::ident::{GpuId, Subject};
+use crate::domain::ident::{GpuId, ProcessKey, Subject};
 use crate::domain::metric::Metric;
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::series::Series;
@@ -25,7 +25,7 @@ use crate::recommender::seen::{Scenery, SeenTenant, situations};
 use crate::recommender::situation::{Limits, Situation};
 use crate::recommender::suitability::judge;
 use crate::recommender::tenant_policy::TenantPolicies;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Samples of a series from which on only stretches of it are looked at for shapes: eleven hours at a second.
@@ -184,12 +184,11 @@ fn complete(tenant: &mut TenantFinding, part: &Recording, here: &[Candidate], se
 ///
 /// `None` under two hours of which at least half was seen.
 fn busiest_hour(part: &Recording, it: &Candidate) -> Option<f64> {
+    let processes: BTreeSet<ProcessKey> =
+        part.outline.processes.of_tenant(&it.gpu, &it.tenant).map(|it| it.process).collect();
     let own = |subject: &Subject| match subject {
         Subject::Tenant { tenant, .. } => *tenant == it.tenant,
-        Subject::Process { gpu, process } => {
-            let mut all = part.outline.processes.all_of(gpu, *process);
-            all.any(|known| known.tenant.as_ref() == Some(&it.tenant))
-        }
+        Subject::Process { gpu, process } => *gpu == it.gpu && processes.contains(process),
         Subject::Device { .. } => it.is_whole_gpu,
         Subject::MigInstance { .. } => false,
     };

@@ -4,7 +4,7 @@ use crate::colocation::share::Slice;
 use crate::colocation::slices::PROFILES;
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
-use crate::domain::outline::{MigInstance, Outline, Process};
+use crate::domain::outline::{MigInstance, Outline};
 use crate::domain::recording::{Recording, Trace};
 use std::collections::BTreeSet;
 
@@ -39,8 +39,7 @@ impl Candidate {
         let own = self.tenant.as_str();
         let mut names =
             vec![own.to_owned(), format!("{}/{own}", self.gpu), format!("{device}/{own}")];
-        let is_own = |it: &&Process| it.gpu == self.gpu && it.tenant.as_ref() == Some(&self.tenant);
-        let processes = outline.processes.iter().filter(is_own);
+        let processes = outline.processes.of_tenant(&self.gpu, &self.tenant);
         names.extend(processes.map(|it| {
             outline.label(&Subject::Process { gpu: it.gpu.clone(), process: it.process })
         }));

@@ -2,10 +2,11 @@
 
 use crate::analysis::findings::{DeviceFindings, Level, SubjectFindings};
 use crate::colocation::memory::MemoryDemand;
-use crate::domain::ident::Subject;
+use crate::domain::ident::{ProcessKey, Subject};
 use crate::domain::metric::Metric;
 use crate::domain::outline::Outline;
 use crate::recommender::seen::SeenTenant;
+use std::collections::BTreeSet;
 
 /// More samples than these show how it goes on over time, and are no glimpse.
 const MOST_SAMPLES: u64 = 2;
@@ -20,14 +21,14 @@ pub(crate) fn glimpsed(
     device: &DeviceFindings,
     seen: &SeenTenant,
 ) -> Option<MemoryDemand> {
+    let own: BTreeSet<ProcessKey> =
+        outline.processes.of_tenant(&seen.gpu, &seen.tenant).map(|it| it.process).collect();
     let is_own = |it: &&SubjectFindings| match &it.subject {
         Subject::Device { .. } => seen.is_whole_gpu,
         Subject::Process { gpu, process } => {
-            let tenant = outline.processes.of(gpu, *process).and_then(|it| it.tenant.as_ref());
-            match tenant {
-                Some(tenant) => *tenant == seen.tenant,
-                None => it.label == seen.tenant.as_str(),
-            }
+            let has_owner = || outline.processes.of(gpu, *process)?.tenant.as_ref();
+            (*gpu == seen.gpu && own.contains(process))
+                || (it.label == seen.tenant.as_str() && has_owner().is_none())
         }
         Subject::Tenant { tenant, .. } => *tenant == seen.tenant,
         Subject::MigInstance { .. } => false,

@@ -7,7 +7,7 @@ use crate::analysis::memory_findings::{MemoryFindings, MemoryResident};
 use crate::colocation::demand::Demand;
 use crate::colocation::models::recognised;
 use crate::colocation::whatif::Options;
-use crate::domain::ident::{GpuId, Subject, TenantId};
+use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::mig_geometry::by_product_name;
 use crate::domain::outline::{MigInstance, Outline};
@@ -24,6 +24,7 @@ use crate::recommender::situation::{
 use crate::recommender::suitability::Suitability;
 use crate::recommender::tenant_policy::TenantPolicies;
 use crate::recommender::vendor::other_vendor;
+use std::collections::BTreeSet;
 
 /// Words of products that cannot be cut into MIG instances.
 ///
@@ -276,12 +277,11 @@ fn profile<'a>(
     seen: &SeenTenant,
 ) -> Option<(&'a BurstProfile, &'a Suitability)> {
     let outline = scenery.outline;
+    let processes: BTreeSet<ProcessKey> =
+        outline.processes.of_tenant(&seen.gpu, &seen.tenant).map(|it| it.process).collect();
     let is_own = |subject: &Subject| match subject {
         Subject::Device { .. } => seen.is_whole_gpu,
-        Subject::Process { gpu, process } => outline
-            .processes
-            .all_of(gpu, *process)
-            .any(|it| it.tenant.as_ref() == Some(&seen.tenant)),
+        Subject::Process { gpu, process } => *gpu == seen.gpu && processes.contains(process),
         Subject::MigInstance { instance } => outline
             .mig_instances
             .iter()
@@ -301,10 +301,7 @@ fn profile<'a>(
 
 /// Processes that a tenant has at a time: all that were seen, over the lives that it had.
 fn clients(outline: &Outline, seen: &SeenTenant, resident: Option<&MemoryResident>) -> u32 {
-    let is_own = |it: &&crate::domain::outline::Process| {
-        it.gpu == seen.gpu && it.tenant.as_ref() == Some(&seen.tenant)
-    };
-    let processes = outline.processes.iter().filter(is_own).count() as u64;
+    let processes = outline.processes.of_tenant(&seen.gpu, &seen.tenant).count() as u64;
     let lives = resident.map_or(1, |it| it.lives.max(1));
     u32::try_from(processes.div_ceil(lives).max(1)).unwrap_or(u32::MAX)
 }

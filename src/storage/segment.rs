@@ -161,14 +161,16 @@ fn write_groups(
     let mut batches = writer.batched(&columns.schema())?;
     // A row group for each subject would cost more than what is in it: dozens of columns each.
     let mut group: Vec<Part<'_>> = Vec::new();
+    let mut height = 0;
     for (subject, rows) in held {
         for first in (0..rows.times.len()).step_by(ROW_GROUP_ROWS) {
             let range = first..rows.times.len().min(first + ROW_GROUP_ROWS);
-            let height: usize = group.iter().map(|it| it.range.len()).sum();
             let is_other = group.first().is_some_and(|it| it.subject.gpu() != subject.gpu());
             if is_other || height + range.len() > ROW_GROUP_ROWS {
                 batches.write_batch(&columns.frame(&std::mem::take(&mut group))?)?;
+                height = 0;
             }
+            height += range.len();
             group.push(Part { subject, rows, range });
         }
     }

@@ -48,13 +48,15 @@ impl FromIterator<Metric> for MetricSet {
 }
 
 /// What one subject was asked and what it answered.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Answers {
     /// Fields that the file has a place for.
     pub asked: MetricSet,
     /// Fields that had a believable reading at least once.
     pub answered: MetricSet,
     last: Option<Timestamp>,
+    /// Readings of the row before.
+    before: Vec<(Metric, f64)>,
 }
 
 impl Answers {
@@ -99,12 +101,14 @@ impl Silence {
 pub struct Seen {
     subjects: BTreeMap<Subject, Answers>,
     went_back: u64,
+    contradicted: u64,
 }
 
 impl Seen {
     /// Gives a row to the sink and remembers which of the fields asked for it answered.
     ///
-    /// A row that is older than one before it is taken too, and counted: the sink sorts by time.
+    /// A row that is older than one before it is taken too, and counted: the sink sorts by time. So is one that says something
+    /// else about the instant of the row before: the sink keeps the last.
     pub fn row(
         &mut self,
         run: &mut ImportRun<'_>,
@@ -120,6 +124,14 @@ impl Seen {
             if answers.last.is_some_and(|it| at < it) {
                 self.went_back += 1;
             }
+            let is_other = |it: &(Metric, f64)| {
+                readings.iter().any(|reading| reading.0 == it.0 && reading.1 != it.1)
+            };
+            if answers.last == Some(at) && answers.before.iter().any(is_other) {
+                self.contradicted += 1;
+            }
+            answers.before.clear();
+            answers.before.extend_from_slice(readings);
             answers.last = answers.last.max(Some(at));
             answers.asked.0 |= asked.0;
             for (metric, _) in readings.iter().filter(|it| it.0.is_plausible(it.1)) {
@@ -143,6 +155,13 @@ impl Seen {
         if self.went_back > 0 {
             let rows = if self.went_back == 1 { "row was" } else { "rows were" };
             run.warn(format!("{} {rows} older than one before and sorted in", self.went_back));
+        }
+        if self.contradicted > 0 {
+            let rows = if self.contradicted == 1 { "row says" } else { "rows say" };
+            run.warn(format!(
+                "{} {rows} something else about the same instant as the row before; the last one counts",
+                self.contradicted
+            ));
         }
         for (subject, answers) in &self.subjects {
             for metric in answers.silent().iter() {
@@ -179,6 +198,26 @@ mod tests {
         let all: MetricSet = Metric::all().collect();
         assert_eq!(all.iter().count(), Metric::all().count());
         assert!(all.without(all).is_empty());
+    }
+
+    #[test]
+    fn a_row_that_contradicts_the_one_before_is_counted_and_one_that_repeats_it_is_not() {
+        let mut seen = Seen::default();
+        in_run(&ImportOptions::default(), |run| {
+            let (power, clock) = (Metric::Power, Metric::SmClock);
+            for (seconds, readings) in [
+                (1, vec![(power, 1.0), (clock, 5.0)]),
+                (1, vec![(power, 1.0)]),
+                (1, vec![(clock, 5.0)]),
+                (2, vec![(power, 1.0)]),
+                (2, vec![(power, 2.0)]),
+            ] {
+                let at = START.plus_micros(seconds * 1_000_000);
+                let subject = Subject::device(&GpuId::from_index(0));
+                seen.row(run, at, &subject, MetricSet::default(), &readings).unwrap();
+            }
+            assert_eq!((seen.contradicted, seen.went_back), (1, 0));
+        });
     }
 
     #[test]
