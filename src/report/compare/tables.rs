@@ -138,7 +138,7 @@ fn condition(it: &ConditionChange) -> Vec<Cell> {
         (Some(it), Some(low), Some(high)) => {
             Cell::Quantity(format!("{} {points} ({} to {})", signed(it), signed(low), signed(high)))
         }
-        _ => missing("the windows differ, or too little was seen for its memory"),
+        _ => missing("the windows differ, or it changes too slowly for the time that was seen"),
     };
     let (mark, shown) = match it.verdict {
         ChangeVerdict::Different => (Mark::Neutral, "changed"),

@@ -6,7 +6,7 @@ use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, percent_or, words};
 use crate::report::figure::{Figure, Tile, TileKind, TilePanel, TilesFigure};
 use crate::report::pieces::statement;
-use crate::report::wording::{capitalised, chance, count, list, name, percent, sentence, stopped};
+use crate::report::wording::{capitalised, chance, count, list, name, sentence, stopped};
 
 /// GPUs that are shared against the rules and named at most.
 const MOST_REFUSED: usize = 8;
@@ -174,8 +174,7 @@ fn mind(plan: &FleetPlan) -> Vec<Block> {
     }
     blocks.extend(undecided(plan));
     if let Some(least) = it.least_confidence.filter(|it| *it < 0.5) {
-        let text =
-            format!("the least sure of the shared GPUs has a confidence of {}", percent(least));
+        let text = format!("the least sure of the shared GPUs has a confidence of {least:.2}");
         blocks.push(statement(Mark::Probable, "confidence", &text, Vec::new()));
     }
     blocks
