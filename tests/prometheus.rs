@@ -1,6 +1,6 @@
 //! A real Prometheus on the loopback: what comes over is what was served.
 //!
-//! Needs the programs `prometheus` and `promtool` (Debian package `prometheus`); says so where they are missing.
+//! Most of it needs the programs `prometheus` and `promtool` (Debian package `prometheus`); says so where they are missing.
 #![allow(
     clippy::print_stderr,
     clippy::disallowed_methods,
@@ -289,16 +289,17 @@ fn exporter() -> (SocketAddr, Arc<AtomicI64>) {
     (address, scrapes)
 }
 
-/// Reads a request and answers it.
-fn answer(mut stream: TcpStream, kind: &str, body: &str) {
-    let Ok(copy) = stream.try_clone() else { return };
-    let head = BufReader::new(copy).lines().map_while(Result::ok);
-    head.take_while(|it| !it.is_empty()).for_each(drop);
+/// Reads a request and answers it; gives the request's first line.
+fn answer(mut stream: TcpStream, kind: &str, body: &str) -> String {
+    let Ok(copy) = stream.try_clone() else { return String::new() };
+    let lines = BufReader::new(copy).lines().map_while(Result::ok);
+    let head: Vec<String> = lines.take_while(|it| !it.is_empty()).collect();
     let length = body.len();
     let _ = write!(
         stream,
         "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
     );
+    head.into_iter().next().unwrap_or_default()
 }
 
 #[test]
@@ -363,4 +364,42 @@ fn what_is_wrong_with_a_server_is_said_with_a_remedy() {
     assert!(!bench.path("recording.download").exists());
     bench.run(&["import", "--prometheus", &url, "log.csv"]).expect_code(2);
     bench.run(&["import", "--prometheus", &url, "--header", "nonsense"]).expect_code(2);
+}
+
+/// What a command asks for names of: start and end in seconds since 1970.
+fn asked(bench: &Workbench, times: &[&str]) -> (f64, f64) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = std::thread::spawn(move || {
+        let stream = listener.accept().expect("a question").0;
+        answer(stream, "application/json", r#"{"status":"success","data":["up"]}"#)
+    });
+    bench.run(&[&["import", "--prometheus", &url], times].concat()).expect_code(3);
+    let line = server.join().expect("the server ends");
+    let value = |key: &str| {
+        let rest = line.split_once(&format!("{key}=")).unwrap_or_else(|| panic!("{line}")).1;
+        let end = rest.find(['&', ' ']).expect("an end");
+        rest[..end].parse::<f64>().unwrap_or_else(|_| panic!("{line}"))
+    };
+    (value("start"), value("end"))
+}
+
+#[test]
+fn times_count_back_from_now() {
+    let bench = Workbench::new();
+    let now = jiff::Timestamp::now().as_second() as f64;
+    for (times, from, to) in [
+        (vec!["--from", "-2h"], 7200.0, 0.0),
+        (vec!["--from", "-1d12h", "--to", "-90m"], 129_600.0, 5400.0),
+        (vec!["--to=-1h", "--last", "30m"], 5400.0, 3600.0),
+    ] {
+        let (start, end) = asked(&bench, &times);
+        assert!((now - from..now - from + 120.0).contains(&start), "{times:?}: {start}");
+        assert!((now - to..now - to + 120.0).contains(&end), "{times:?}: {end}");
+        assert!((end - start - (from - to)).abs() < 1e-3, "{times:?}: {start} to {end}");
+    }
+    let from_the_start = ["import", "--prometheus", "http://127.0.0.1:1", "--from", "5m"];
+    bench.run(&from_the_start).expect_code(2).expect_stderr("write -5m for that long before now");
+    let turned = ["import", "--prometheus", "http://127.0.0.1:1", "--from", "-1h", "--to", "-2h"];
+    bench.run(&turned).expect_code(2).expect_stderr("--from is not before --to");
 }

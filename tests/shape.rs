@@ -2,6 +2,7 @@
 
 mod support;
 
+use cotenant::domain::shares::share;
 use serde_json::Value;
 use support::{Workbench, judgement, number, real, scope};
 
@@ -23,6 +24,36 @@ fn five_loads_of_equal_mean_get_the_verdict_of_their_shape() {
         let mean = number(scope(&document, "GPU 0", None), "/profile/mean_ratio");
         assert!((mean - 0.30).abs() < 0.005, "{scenario}: mean {mean}");
         assert_eq!(word(&document, "GPU 0"), expected, "{scenario}");
+    }
+}
+
+#[test]
+fn a_loads_mean_is_one_number_wherever_it_is_shown() {
+    let bench = Workbench::new();
+    let recording = bench.play("aggressor");
+    let document = bench.analyse(&[&recording]);
+    let mean = |label: &str| number(scope(&document, label, None), "/profile/mean_ratio");
+    let whole = mean("GPU 0");
+    let rounded = share(whole);
+    let text = bench.run(&["analyze", &recording, "--full"]).stdout();
+    bench.run(&["report", &recording, "-o", "report.html"]).expect_code(0);
+    let page = std::fs::read_to_string(bench.path("report.html")).expect("a page");
+    for shown in [&text, &page] {
+        assert!(shown.contains(&format!("its mean is {rounded}")), "{rounded}");
+        assert!(shown.contains(&format!("at a mean of {rounded}")), "{rounded}");
+    }
+    // In tables of the text, and in those of the page.
+    let rows = ["batch (pid 41017)", "chat (pid 41000)", "GPU 0"];
+    for (label, exact) in rows.map(|it| (it, format!("{:.1} %", 100.0 * mean(it)))) {
+        let has = |line: &str| line.trim_start().starts_with(label) && line.contains(&exact);
+        assert!(text.lines().any(has), "{label}: {exact}");
+        // Cells of the page carry the number before it is rounded.
+        let cells = page.split("data-value=\"").skip(1).filter_map(|it| it.split('"').next());
+        let is_it = |it: f64| (it - 100.0 * mean(label)).abs() < 1e-9;
+        assert!(cells.filter_map(|it| it.parse().ok()).any(is_it), "{label}: {exact}");
+    }
+    for label in rows {
+        assert!(page.contains(&format!("mean {}", share(mean(label)))), "picture of {label}");
     }
 }
 

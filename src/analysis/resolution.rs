@@ -1,6 +1,7 @@
 //! What the sampling allows to be said about bursts: the verdict table of METHODS, section resolution.
 
 use crate::analysis::findings::{Bursts, Duty, EstimatedLength, Resolution, ResolutionVerdict};
+use crate::domain::shares::share;
 use crate::domain::units::Seconds;
 use crate::stats::telegraph::miss_probability;
 
@@ -146,13 +147,13 @@ fn sentence(
     let blur = seen.blur_index.map_or("none".to_owned(), |it| format!("{it:.3}"));
     let typical = seen.bursts.and_then(|it| it.burst_lengths.p50_s.or(it.burst_lengths.max_s));
     let typical = Seconds(typical.unwrap_or(0.0));
-    let busy = 100.0 * seen.mean;
+    let busy = share(seen.mean);
     match verdict {
         ResolutionVerdict::Constant if seen.duty.at_50_pct > 0.5 => {
-            format!("busy throughout at {busy:.1} %: there are no bursts to resolve")
+            format!("busy throughout at {busy}: there are no bursts to resolve")
         }
         ResolutionVerdict::Constant => {
-            format!("idle nearly throughout at {busy:.1} %: there are no bursts to resolve")
+            format!("idle nearly throughout at {busy}: there are no bursts to resolve")
         }
         ResolutionVerdict::Resolved => {
             let exact = match seen.observer {

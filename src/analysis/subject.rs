@@ -16,6 +16,7 @@ use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::outline::{Outline, Phase};
 use crate::domain::recording::{Recording, Trace};
+use crate::domain::shares::share;
 use crate::domain::time::TimeSpan;
 use crate::domain::units::{MemoryBytes, Seconds};
 
@@ -175,13 +176,12 @@ fn idle_evidence(subject: &Subject, filled: &Filled) -> Evidence {
 }
 
 fn duty_sentence(profile: &BurstProfile) -> String {
-    let pct = |it: f64| 100.0 * it;
     format!(
-        "busy {:.1} % on average; at or above 5 % for {:.1} % of the time, 50 % for {:.1} %, 95 % for {:.1} %",
-        pct(profile.mean_ratio),
-        pct(profile.duty.at_5_pct),
-        pct(profile.duty.at_50_pct),
-        pct(profile.duty.at_95_pct),
+        "busy {} on average; at or above 5 % for {} of the time, 50 % for {}, 95 % for {}",
+        share(profile.mean_ratio),
+        share(profile.duty.at_5_pct),
+        share(profile.duty.at_50_pct),
+        share(profile.duty.at_95_pct),
     )
 }
 
@@ -191,8 +191,8 @@ fn burst_sentence(profile: &BurstProfile) -> Option<String> {
     let count = bursts.burst_lengths.count;
     let noun = if count == 1 { "burst" } else { "bursts" };
     Some(format!(
-        "{count} {noun} up to {:.0} % of the device: half last up to {}, nine of ten up to {}, the longest {}",
-        100.0 * bursts.height_p50_ratio,
+        "{count} {noun} up to {} of the device: half last up to {}, nine of ten up to {}, the longest {}",
+        share(bursts.height_p50_ratio),
         shown(bursts.burst_lengths.p50_s),
         shown(bursts.burst_lengths.p90_s),
         shown(bursts.burst_lengths.max_s),
@@ -206,8 +206,8 @@ fn period_sentence(profile: &BurstProfile) -> Option<String> {
 
 fn trap_sentence(trap: &UtilisationTrap) -> String {
     format!(
-        "utilisation trap: the GPU counts as {:.0} % used, but its SMs are active only {:.0} % of the time; one small kernel is enough to count",
-        100.0 * trap.gpu_utilization_ratio,
-        100.0 * trap.sm_active_ratio,
+        "utilisation trap: the GPU counts as {} used, but its SMs are active only {} of the time; one small kernel is enough to count",
+        share(trap.gpu_utilization_ratio),
+        share(trap.sm_active_ratio),
     )
 }

@@ -2,11 +2,13 @@
 
 use crate::cli::args::ImportArgs;
 use crate::cli::error::CliError;
+use crate::cli::moment::Moment;
 use crate::cli::output;
 use crate::cli::parts::{Parts, Plan};
 use crate::cli::progress::Live;
 use crate::cli::prometheus_args::PrometheusArgs;
 use crate::cli::secret_file::secret_in;
+use crate::domain::time::Timestamp;
 use crate::import::ImportOptions;
 use crate::import::join::Joined;
 use crate::import::prometheus_json::PrometheusJson;
@@ -16,6 +18,7 @@ use crate::prometheus::{
     Client, Order, Problem, Settings, download, gives_raw_samples, names, selected,
 };
 use crate::storage::RecordingWriter;
+use jiff::tz::TimeZone;
 use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -58,6 +61,7 @@ pub(crate) fn import_into(
     let asked = &arguments.server;
     let client = Client::new(url, settings(asked)?)?;
     let mut parts = Parts::open(&folder_beside(&arguments.output))?;
+    let zone = arguments.foreign.timezone.as_ref();
     let plan = match parts.plan()? {
         Some(plan) if plan.asked == question(asked, &client) => {
             output::info(&format!("{}: going on where it stopped", parts.folder().display()));
@@ -65,7 +69,7 @@ pub(crate) fn import_into(
         }
         Some(plan) => return Err(other_download(&parts, &plan.asked, &question(asked, &client))),
         None => {
-            let plan = new_plan(asked, &client).inspect_err(|_| parts.remove())?;
+            let plan = new_plan(asked, zone, &client).inspect_err(|_| parts.remove())?;
             parts.keep_plan(&plan)?;
             plan
         }
@@ -139,13 +143,12 @@ fn folder_beside(recording: &Path) -> PathBuf {
 
 /// What was asked for, so that the same command is known again; holds no secret.
 fn question(asked: &PrometheusArgs, client: &Client) -> String {
-    let moment = |it: Option<crate::domain::time::Timestamp>| it.map(|it| it.as_micros());
     format!(
         "{} selector={:?} from={:?} to={:?} last={:?} step={:?} latency={:?}",
         client.shown(),
         asked.selector,
-        moment(asked.from),
-        moment(asked.to),
+        asked.from,
+        asked.to,
         asked.last.map(|it| it.as_micros()),
         asked.step.map(|it| it.as_micros()),
         asked.latency
@@ -171,19 +174,31 @@ fn settings(asked: &PrometheusArgs) -> Result<Settings, CliError> {
     })
 }
 
-/// Asks what there is, and writes down what to get of it.
-fn new_plan(asked: &PrometheusArgs, client: &Client) -> Result<Plan, CliError> {
-    let until_ms = match asked.to {
-        Some(to) => to.as_micros().div_euclid(1000),
-        None => jiff::Timestamp::now().as_millisecond(),
-    };
+/// The time to get, in milliseconds since 1970.
+fn stretch(
+    asked: &PrometheusArgs,
+    zone: Option<&TimeZone>,
+    now: Timestamp,
+) -> Result<(i64, i64), CliError> {
+    let ms = |it: Moment| it.as_of(now, zone).as_micros().div_euclid(1000);
+    let until_ms = asked.to.map_or(now.as_micros().div_euclid(1000), ms);
     let last_us = asked.last.map_or(USUAL_LAST_US, |it| it.as_micros());
     let last_ms = i64::try_from(last_us / 1000).unwrap_or(i64::MAX);
-    let from_ms =
-        asked.from.map_or(until_ms.saturating_sub(last_ms), |it| it.as_micros().div_euclid(1000));
+    let from_ms = asked.from.map_or(until_ms.saturating_sub(last_ms), ms);
     if from_ms >= until_ms {
         return Err(CliError::usage("--from is not before --to", "give an earlier --from"));
     }
+    Ok((from_ms, until_ms))
+}
+
+/// Asks what there is, and writes down what to get of it.
+fn new_plan(
+    asked: &PrometheusArgs,
+    zone: Option<&TimeZone>,
+    client: &Client,
+) -> Result<Plan, CliError> {
+    let now = Timestamp::from_micros(jiff::Timestamp::now().as_microsecond());
+    let (from_ms, until_ms) = stretch(asked, zone, now)?;
     let step_ms = asked.step.map(|it| (it.as_micros() / 1000).max(1));
     let selector = asked.selector.clone().unwrap_or_default();
     let selector = selected("", &selector).trim_matches(['{', '}']).to_owned();

@@ -1,4 +1,4 @@
-//! Times as a user writes them: an instant, a time of day, or an offset from the first sample or the end.
+//! Times as a user writes them: an instant, a time of day, or an offset from the first sample, the end or now.
 
 use crate::cli::duration;
 use crate::domain::time::{TimeSpan, Timestamp};
@@ -34,6 +34,14 @@ impl Moment {
                 let (today, tomorrow) = on_both_days(micros, span.from(), zone);
                 if today < span.from() && tomorrow <= span.until() { tomorrow } else { today }
             }
+        }
+    }
+
+    /// The instant for what has no end but now; a time of day is the latest one that has been.
+    pub(crate) fn as_of(self, now: Timestamp, zone: Option<&jiff::tz::TimeZone>) -> Timestamp {
+        match self {
+            Self::BeforeEndMicros(micros) => now.plus_micros(micros.saturating_neg()),
+            _ => self.within(TimeSpan::covering(now.plus_micros(-DAY), now), zone),
         }
     }
 }
@@ -86,6 +94,19 @@ impl std::str::FromStr for Moment {
         })?;
         let micros = i64::try_from(micros).map_err(|_| format!("`{text}` is too far away"))?;
         Ok(if is_from_end { Self::BeforeEndMicros(micros) } else { Self::AfterStartMicros(micros) })
+    }
+}
+
+/// A time that is told without a recording, so that nothing is counted from a first sample.
+pub(crate) fn without_start(text: &str) -> Result<Moment, String> {
+    match text.parse()? {
+        Moment::AfterStartMicros(_) => {
+            let length = text.trim().trim_start_matches('+');
+            Err(format!(
+                "`{text}` counts from the first sample, and a server has none: write -{length} for that long before now"
+            ))
+        }
+        moment => Ok(moment),
     }
 }
 
@@ -166,6 +187,24 @@ mod tests {
         // In the night of a clock change the day has 25 hours.
         let span = TimeSpan::new(at("2026-10-24T22:30:00Z"), at("2026-10-25T20:00:00Z")).unwrap();
         assert_eq!(moment.within(span, Some(&berlin)), at("2026-10-25T09:30:00Z"));
+    }
+
+    #[test]
+    fn without_a_recording_offsets_count_from_now_and_times_of_day_have_been() {
+        for (text, expected) in [
+            ("2026-01-31T12:00:00+01:00", "2026-01-31T11:00:00Z"),
+            ("-2h", "2026-01-31T10:00:00Z"),
+            ("-7d", "2026-01-24T12:00:00Z"),
+            ("03:10", "2026-01-31T03:10:00Z"),
+            ("23:00", "2026-01-30T23:00:00Z"),
+        ] {
+            let found = without_start(text).unwrap().as_of(at("2026-01-31T12:00:00Z"), None);
+            assert_eq!(found, at(expected), "{text}");
+        }
+        for text in ["+5m", "5m"] {
+            let error = without_start(text).unwrap_err();
+            assert!(error.contains("write -5m"), "{error}");
+        }
     }
 
     #[test]

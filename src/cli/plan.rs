@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
         is_several: sources.len() > 1,
     };
     let (devices, damaged) =
-        in_parts("reading recordings", sources.len(), |done| all_findings(&sources, &how, done))?;
+        in_parts("looking at GPUs", sources.len(), |done| all_findings(&sources, &how, done))?;
     warn_unused(&said, &devices);
     let found = during("planning", || {
         plan(&PlanQuestion {
@@ -133,7 +133,7 @@ fn all_findings(
     let (mut all, mut damaged) = (Vec::new(), Vec::new());
     let (mut kept, mut first_error, mut blank) = (0, None, Vec::new());
     for source in sources {
-        match findings(source, how) {
+        match findings(source, how, done) {
             Ok(found) => {
                 kept += usize::from(found.was_kept);
                 all.extend(found.devices);
@@ -148,9 +148,9 @@ fn all_findings(
                 output::warning(&told);
                 damaged.push(told);
                 first_error.get_or_insert(error);
+                done.one();
             }
         }
-        done.one();
     }
     if damaged.len() == sources.len() {
         let none = |told: String| CliError::not_enough_data(told, NO_GPU);

@@ -6,6 +6,7 @@ use crate::cli::error::CliError;
 use crate::cli::input::open;
 use crate::cli::output;
 use crate::cli::plan_sources::RecordingSource;
+use crate::cli::progress::Done;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
 use crate::fleet::findings::{DeviceFinding, FINDINGS_VERSION};
@@ -41,8 +42,12 @@ pub(crate) struct Found {
     pub(crate) why_none: Option<String>,
 }
 
-/// Findings of one recording.
-pub(crate) fn findings(source: &RecordingSource, how: &Keeping<'_>) -> Result<Found, CliError> {
+/// Findings of one recording; kept ones are one part of the work, computed ones a part for each GPU.
+pub(crate) fn findings(
+    source: &RecordingSource,
+    how: &Keeping<'_>,
+    done: &Done,
+) -> Result<Found, CliError> {
     let input = open(&source.paths, how.foreign)?;
     let recording = &input.recording;
     let place = source.paths.first().filter(|it| source.is_recording && it.is_dir());
@@ -50,8 +55,11 @@ pub(crate) fn findings(source: &RecordingSource, how: &Keeping<'_>) -> Result<Fo
     let found = place.zip(key.as_ref()).and_then(|(place, key)| read(place, key));
     let was_kept = found.is_some();
     let mut devices = match found {
-        Some(it) => it,
-        None => computed(recording, source, how)?,
+        Some(it) => {
+            done.one();
+            it
+        }
+        None => computed(recording, source, how, done)?,
     };
     if let (Some(place), Some(key), false) = (place, &key, was_kept) {
         write(place, key, &devices);
@@ -93,25 +101,30 @@ fn computed(
     recording: &StoredRecording,
     source: &RecordingSource,
     how: &Keeping<'_>,
+    done: &Done,
 ) -> Result<Vec<DeviceFinding>, CliError> {
     let outline = recording.outline();
     let gpus: BTreeSet<GpuId> = outline.subjects.iter().filter_map(Subject::gpu).cloned().collect();
     let is_only = gpus.len() == 1;
     let name = source.file();
     let gpus: Vec<GpuId> = gpus.into_iter().collect();
+    done.consists_of(gpus.len());
     let found: Result<Vec<DeviceFinding>, StorageError> = one_part_for_each_thread(&gpus, |gpu| {
         // A tenant that does not say where it runs can only run on the only GPU there is.
         let is_here = |it: &&Subject| it.gpu() == Some(gpu) || (is_only && it.gpu().is_none());
         let subjects = outline.subjects.iter().filter(is_here).cloned().collect();
         let part =
             recording.load(&Selection { subjects: Some(subjects), ..Selection::default() })?;
-        Ok(observe(part, gpu, &name, how.policy))
+        let found = observe(part, gpu, &name, how.policy);
+        done.one();
+        Ok(found)
     })
     .into_iter()
     .collect();
     let mut found = found?;
     if gpus.is_empty() {
         found = unplaced(recording, &name, how)?;
+        done.one();
     }
     Ok(found)
 }

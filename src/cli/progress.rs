@@ -151,6 +151,12 @@ impl Done {
     pub(crate) fn one(&self) {
         self.0.inc(1);
     }
+
+    /// What was counted as one part turns out to be so many.
+    pub(crate) fn consists_of(&self, parts: usize) {
+        self.0.inc_length(u64::try_from(parts).unwrap_or(u64::MAX).saturating_sub(1));
+        set_style(&self.0, template_of(self.0.length()));
+    }
 }
 
 /// A spinner for work without a known size, with the time that it took so far, shown once it takes long.
@@ -160,11 +166,16 @@ pub(crate) fn during<T>(message: &'static str, work: impl FnOnce() -> T) -> T {
 
 /// A bar for work of so many parts, with an estimate of the time that is left, shown once it takes long.
 pub(crate) fn in_parts<T>(message: &'static str, parts: usize, work: impl FnOnce(&Done) -> T) -> T {
-    let template = match parts {
-        0 | 1 => "{spinner} {msg} {elapsed}",
-        _ => "{msg} {wide_bar} {pos} of {len}, {left}",
-    };
-    shown_late(u64::try_from(parts).ok(), template, message, work)
+    let parts = u64::try_from(parts).ok();
+    shown_late(parts, template_of(parts), message, work)
+}
+
+/// A bar for several parts, and a spinner for one.
+fn template_of(parts: Option<u64>) -> &'static str {
+    match parts {
+        None | Some(0 | 1) => "{spinner} {msg} {elapsed}",
+        Some(_) => "{msg} {wide_bar} {pos} of {len}, {left}",
+    }
 }
 
 /// How long the rest may take; so long as no part is done nobody knows, so the time so far is told.
@@ -175,13 +186,7 @@ fn left(done: u64, eta: Duration, elapsed: Duration) -> String {
     }
 }
 
-fn shown_late<T>(
-    parts: Option<u64>,
-    template: &str,
-    message: &'static str,
-    work: impl FnOnce(&Done) -> T,
-) -> T {
-    let bar = ProgressBar::with_draw_target(parts, ProgressDrawTarget::hidden());
+fn set_style(bar: &ProgressBar, template: &str) {
     if let Ok(style) = ProgressStyle::with_template(template) {
         let told = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
             // A line that cannot be written is worth less than the work.
@@ -189,6 +194,16 @@ fn shown_late<T>(
         };
         bar.set_style(style.with_key("left", told));
     }
+}
+
+fn shown_late<T>(
+    parts: Option<u64>,
+    template: &str,
+    message: &'static str,
+    work: impl FnOnce(&Done) -> T,
+) -> T {
+    let bar = ProgressBar::with_draw_target(parts, ProgressDrawTarget::hidden());
+    set_style(&bar, template);
     bar.set_message(message);
     let waiting = bar.clone();
     let (done, is_done) = std::sync::mpsc::channel::<()>();
@@ -215,5 +230,17 @@ mod tests {
         let left = |done| left(done, Duration::from_secs(90), Duration::from_secs(4));
         assert_eq!(left(0), "4s so far");
         assert_eq!(left(1), "about 2 minutes left");
+    }
+
+    #[test]
+    fn a_part_of_many_parts_counts_as_many() {
+        let (position, length) = in_parts("looking at GPUs", 2, |done| {
+            done.consists_of(8);
+            (0..3).for_each(|_| done.one());
+            (done.0.position(), done.0.length())
+        });
+        assert_eq!((position, length), (3, Some(9)));
+        assert!(template_of(length).contains("{left}"));
+        assert!(!template_of(Some(1)).contains("{left}"));
     }
 }

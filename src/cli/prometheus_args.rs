@@ -1,8 +1,8 @@
 //! Options of `cotenant import --prometheus`.
 
 use crate::cli::duration::interval;
-use crate::cli::moment::timestamp;
-use crate::domain::time::{SampleInterval, Timestamp};
+use crate::cli::moment::{Moment, without_start};
+use crate::domain::time::SampleInterval;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -16,12 +16,12 @@ pub(crate) struct PrometheusArgs {
     /// Matchers that narrow it down, for example 'namespace="ml"'
     #[arg(long, value_name = "MATCHERS", requires = "prometheus")]
     pub(crate) selector: Option<String>,
-    /// From here on, for example 2026-01-31T12:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = timestamp, requires = "prometheus", conflicts_with = "last")]
-    pub(crate) from: Option<Timestamp>,
-    /// Before this [default: now]
-    #[arg(long, value_name = "TIME", value_parser = timestamp, requires = "prometheus")]
-    pub(crate) to: Option<Timestamp>,
+    /// From here on: a time such as 2026-01-31T12:00:00Z or 03:10, or an offset from now such as -2h
+    #[arg(long, value_name = "TIME", value_parser = without_start, allow_hyphen_values = true, requires = "prometheus", conflicts_with = "last")]
+    pub(crate) from: Option<Moment>,
+    /// Before this: a time, or an offset as for --from [default: now]
+    #[arg(long, value_name = "TIME", value_parser = without_start, allow_hyphen_values = true, requires = "prometheus")]
+    pub(crate) to: Option<Moment>,
     /// The time before --to, for example 24h or 7d [default: 24h]
     #[arg(long, value_name = "DURATION", value_parser = interval, requires = "prometheus")]
     pub(crate) last: Option<SampleInterval>,

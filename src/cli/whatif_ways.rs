@@ -18,6 +18,7 @@ use crate::colocation::slices::{best_split, fit_together, holds, name_of};
 use crate::colocation::whatif::{Options, Prediction, Seat, TenantPrediction, predict};
 use crate::domain::mig_geometry::MigBoard;
 use crate::domain::mig_geometry::by_product_name;
+use crate::domain::shares;
 use crate::domain::spelling::suggestion;
 use crate::domain::units::MemoryBytes;
 use crate::recommender::policy::Policy;
@@ -66,8 +67,8 @@ pub(crate) fn board(found: &mut [Found], arguments: &WhatIfArgs) -> Result<Board
     let assumed = capacity_bytes.filter(|_| reserved_bytes.is_none()).map(|it| it * share);
     if assumed.is_some() && found.iter().any(|it| it.party.demand.memory_bytes.is_some()) {
         notes.push(format!(
-            "what the driver keeps of the memory was not recorded: {:.0} % are taken off for it",
-            100.0 * share
+            "what the driver keeps of the memory was not recorded: {} is taken off for it",
+            shares::share(share)
         ));
     }
     for it in found.iter_mut().filter(|it| it.span.is_some()) {

@@ -1,5 +1,6 @@
 //! Why there is no prediction, and the cheapest measurement that would allow one.
 
+use crate::domain::shares::share;
 use serde::Serialize;
 use std::fmt;
 
@@ -40,12 +41,12 @@ impl fmt::Display for Refusal {
         match self {
             Self::NeverActive => write!(f, "it never worked while it was recorded"),
             Self::SaturatedAlone { busy_share } => {
-                write!(f, "it fills {:.0} % of the GPU alone", 100.0 * busy_share)
+                write!(f, "it fills {} of the GPU alone", share(*busy_share))
             }
             Self::QueueGrows { never_done } => write!(
                 f,
-                "its queue would grow without end: {:.1} % of its requests were not done in time",
-                100.0 * never_done
+                "its queue would grow without end: {} of its requests were not done in time",
+                share(*never_done)
             ),
             Self::TooFewBursts { seen } => write!(f, "only {seen} bursts were recorded"),
             Self::NoSlice => write!(f, "a tenant has no MIG slice"),

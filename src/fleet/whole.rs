@@ -317,10 +317,11 @@ fn parts_sentence(parts: &PartCapacity) -> Option<String> {
         |it| format!("most often at most a {} fits in", it.profile),
     );
     Some(format!(
-        "{} cut into MIG instances {} {} compute slices unused, as much as {:.1} GPUs: they cannot be pooled for one job, and {largest}; getting one whole takes draining it",
+        "{} cut into MIG instances {} {} compute {} unused, as much as {:.1} GPUs: they cannot be pooled for one job, and {largest}; getting one whole takes draining it",
         gpus(parts.gpus_cut),
         if parts.gpus_cut == 1 { "leaves" } else { "leave" },
         parts.free_compute_slices,
+        if parts.free_compute_slices == 1 { "slice" } else { "slices" },
         parts.free_as_gpus,
     ))
 }

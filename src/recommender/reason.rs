@@ -1,6 +1,7 @@
 //! Why a way to share is chosen, refused or left open: one sentence with its numbers each.
 
 use crate::colocation::range::Range;
+use crate::domain::shares::share;
 use serde::Serialize;
 use std::fmt;
 
@@ -270,11 +271,10 @@ pub(crate) fn gib(mib: f64) -> String {
     format!("{:.1} GiB", mib / 1024.0)
 }
 
-/// A ratio for a sentence: `30 %`, `4.5 %`, `0.12 %`.
+/// A ratio for a sentence, with the digits that small risks need: `30 %`, `4.5 %`, `0.120 %`.
 pub(crate) fn percent(ratio: f64) -> String {
     match (100.0 * ratio).abs() {
-        it if it >= 9.95 => format!("{:.0} %", 100.0 * ratio),
-        it if it >= 0.995 => format!("{:.1} %", 100.0 * ratio),
+        it if it >= 0.995 => share(ratio),
         0.0 => "0 %".to_owned(),
         it if it < 0.001 => "below 0.001 %".to_owned(),
         _ => format!("{:.3} %", 100.0 * ratio),

@@ -160,18 +160,18 @@ fn by_shape(profile: &BurstProfile, policy: &Policy) -> Judgement {
 ///
 /// Between sparse samples that must be less than what reaches a neighbour's p99.
 fn idle(profile: &BurstProfile, is_sparse: bool, policy: &Policy) -> Judgement {
-    let mean = 100.0 * profile.mean_ratio;
+    let mean = share(profile.mean_ratio);
     let unseen = 3.0 / profile.samples as f64;
     if is_sparse && unseen > policy.tail_ratio {
         let reason = format!(
-            "idle in all {} samples, but they are too few: a load in {:.1} % of the time could have been missed",
+            "idle in all {} samples, but they are too few: a load in {} of the time could have been missed",
             profile.samples,
-            100.0 * unseen
+            share(unseen)
         );
         return Judgement::new(SharingWord::CannotTell, 0.0, reason);
     }
     let certainty = if is_sparse { 0.6 } else { 0.85 };
-    let reason = format!("idle: busy {mean:.1} % on average and never above half");
+    let reason = format!("idle: busy {mean} on average and never above half");
     Judgement::new(SharingWord::SharesWell, certainty, reason)
 }
 
@@ -194,16 +194,15 @@ fn saturation(profile: &BurstProfile, policy: &Policy) -> Option<String> {
 }
 
 fn steady(profile: &BurstProfile, policy: &Policy) -> Judgement {
-    let mean = 100.0 * profile.mean_ratio;
+    let mean = share(profile.mean_ratio);
     if profile.mean_ratio <= policy.roomy_mean_ratio {
         let reason = format!(
-            "steady at {mean:.1} %: windows of {} hardly differ, so a request that lasts longer meets the same load at any moment",
+            "steady at {mean}: windows of {} hardly differ, so a request that lasts longer meets the same load at any moment",
             Seconds(profile.window_s)
         );
         return Judgement::new(SharingWord::SharesWell, 0.95, reason);
     }
-    let reason =
-        format!("steady, but high at {mean:.1} %: a second load of this size does not fit");
+    let reason = format!("steady, but high at {mean}: a second load of this size does not fit");
     Judgement::new(SharingWord::SharesWithCare, 0.9, reason)
 }
 
@@ -236,7 +235,7 @@ fn inferred(profile: &BurstProfile, policy: &Policy) -> Judgement {
     let mut judgement = Judgement::new(about, certainty, sentence);
     if about == SharingWord::SharesWell && profile.mean_ratio > policy.roomy_mean_ratio {
         judgement.word = SharingWord::SharesWithCare;
-        judgement.reasons.push(format!("busy {:.1} % on average", 100.0 * profile.mean_ratio));
+        judgement.reasons.push(format!("busy {} on average", share(profile.mean_ratio)));
     }
     judgement
 }
@@ -295,10 +294,10 @@ fn burst_facts(profile: &BurstProfile, bursts: &Bursts) -> String {
         ),
     };
     format!(
-        "{how_long}, to {:.0} % of the device (median), in {:.1} % of the time; mean {:.1} %",
-        100.0 * bursts.height_p50_ratio,
-        100.0 * bursts.on_ratio_of_time,
-        100.0 * profile.mean_ratio,
+        "{how_long}, to {} of the device (median), in {} of the time; mean {}",
+        share(bursts.height_p50_ratio),
+        share(bursts.on_ratio_of_time),
+        share(profile.mean_ratio),
     )
 }
 
@@ -315,17 +314,14 @@ fn heed_memory(
     let total = scope.levels.get(&Metric::FramebufferTotal).map(|it| it.max);
     let (Some(peak), Some(total)) = (peak, total.filter(|it| *it > 0.0)) else { return };
     let reason = if peak / total >= policy.full_memory_ratio {
-        format!(
-            "memory is {:.0} % full at its peak: a neighbour may not find room",
-            100.0 * peak / total
-        )
+        format!("memory is {} full at its peak: a neighbour may not find room", share(peak / total))
     } else {
         let Some(sum) = peaks_of_tenants.filter(|it| it / total >= policy.full_memory_ratio) else {
             return;
         };
         format!(
-            "the memory peaks of its processes add up to {:.0} % of the device: if they coincide, one of them runs out of memory",
-            100.0 * sum / total
+            "the memory peaks of its processes add up to {} of the device: if they coincide, one of them runs out of memory",
+            share(sum / total)
         )
     };
     judgement.reasons.push(reason);
@@ -364,8 +360,8 @@ fn unseen_time(profile: &BurstProfile, policy: &Policy) -> Option<String> {
     let (window, stride) = (Seconds(profile.window_s), Seconds(profile.stride_s));
     match profile.resolution.verdict {
         ResolutionVerdict::Sparse => Some(format!(
-            "{:.0} % of the time was not seen: one window of {window} every {stride}; a load in step with that would be missed",
-            100.0 * (1.0 - profile.window_s / profile.stride_s)
+            "{} of the time was not seen: one window of {window} every {stride}; a load in step with that would be missed",
+            share(1.0 - profile.window_s / profile.stride_s)
         )),
         ResolutionVerdict::SteadyAtThisScale if profile.window_s >= policy.long_burst_s => {
             Some(format!("regular bursts shorter than the window of {window} would look the same"))

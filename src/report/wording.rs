@@ -168,10 +168,8 @@ pub(crate) fn capitalised(text: &str) -> String {
 pub(crate) fn chance(ratio: f64) -> String {
     match 100.0 * ratio {
         it if it <= 0.0 => "0 %".to_owned(),
-        it if it < 0.1 => "< 0.1 %".to_owned(),
-        it if it > 99.9 => "> 99.9 %".to_owned(),
-        it if it < 10.0 => format!("{it:.1} %"),
-        it => format!("{it:.0} %"),
+        it if it > 99.9 => "above 99.9 %".to_owned(),
+        _ => percent(ratio),
     }
 }
 

@@ -111,10 +111,13 @@ fn not_shown(services: &[ServiceChange]) -> String {
         1 => "one test".to_owned(),
         more => format!("{more} tests"),
     };
+    // What is neither better nor worse may have changed, and then stands below.
+    let has_changed = tested.iter().any(|it| it.verdict == ChangeVerdict::Different);
+    let nothing = if has_changed { "Neither better nor worse" } else { "No change" };
     match worst {
-        None => format!("No change was shown in {number}."),
+        None => format!("{nothing} was shown in {number}."),
         Some((it, mde)) => format!(
-            "No change was shown in {number}. That is not the same as none: a change of {} of `{}` by less than {} \
+            "{nothing} was shown in {number}. That is not the same as none: a change of {} of `{}` by less than {} \
              would probably have gone unnoticed.",
             it.metric.in_words(),
             it.tenant,
@@ -146,7 +149,7 @@ fn gone(only: &[OneSided]) -> Option<String> {
         many => Some(format!("{} and {} others {what}", names[..2].join(", "), many - 2)),
     };
     let parts: Vec<String> =
-        [told(names(Side::Before), "only before"), told(names(Side::After), "only after")]
+        [told(names(Side::Before), "before"), told(names(Side::After), "after")]
             .into_iter()
             .flatten()
             .collect();

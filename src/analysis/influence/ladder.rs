@@ -2,6 +2,7 @@
 
 use crate::analysis::influence::findings::{Channel, InfluenceVerdict};
 use crate::analysis::influence::trial::Trial;
+use crate::domain::shares::share;
 
 /// Share of false accusations that is accepted among all pairs of a GPU.
 pub const FALSE_DISCOVERY_RATE: f64 = 0.05;
@@ -144,8 +145,8 @@ fn refusal(trial: &Trial, around: &Circumstances) -> Option<(String, String)> {
     if on_ratio < ON_RATIOS.0 || on_ratio > ON_RATIOS.1 {
         return say(
             format!(
-                "always-or-never: the suspect is in a burst for {:.1} % of the time, so there is nothing to compare",
-                100.0 * on_ratio
+                "always-or-never: the suspect is in a burst for {} of the time, so there is nothing to compare",
+                share(on_ratio)
             ),
             "record a stretch in which the suspect is both busy and idle",
         );
@@ -184,8 +185,8 @@ fn objects(trial: &Trial) -> bool {
 fn not_shown(trial: &Trial, is_found: bool, is_positive: bool) -> Ruling {
     let mut reasons = vec![match trial.mde {
         Some(mde) => format!(
-            "nothing-shown: a change of {:.0} % or more would have been found in four of five cases",
-            100.0 * mde
+            "nothing-shown: a change of {} or more would have been found in four of five cases",
+            share(mde)
         ),
         None => "nothing-shown: how large an effect could hide cannot be said".to_owned(),
     }];
@@ -279,9 +280,9 @@ fn doubts(trial: &Trial, around: &Circumstances) -> Vec<String> {
     }
     if let Some(effect) = trial.effect.filter(|it| *it < LEAST_EFFECT) {
         doubts.push(format!(
-            "small: the effect is {:.1} %, below {:.0} %",
-            100.0 * effect,
-            100.0 * LEAST_EFFECT
+            "small: the effect is {}, below {}",
+            share(effect),
+            share(LEAST_EFFECT)
         ));
     }
     if !trial.is_dose_plausible {
@@ -298,8 +299,8 @@ fn doubts(trial: &Trial, around: &Circumstances) -> Vec<String> {
     }
     if let Some(left) = trial.left_beside_load.filter(|it| *it < LEFT_BESIDE_LOAD) {
         doubts.push(format!(
-            "load-explains-much: the victim's own load takes {:.0} % of the effect away, and one that is measured badly may not take away all that it causes",
-            100.0 * (1.0 - left)
+            "load-explains-much: the victim's own load takes {} of the effect away, and one that is measured badly may not take away all that it causes",
+            share(1.0 - left)
         ));
     } else if around.is_load_smoothed
         && trial.load_correlation.is_some_and(|it| it >= LOAD_CORRELATION)

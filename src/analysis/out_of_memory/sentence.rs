@@ -1,6 +1,7 @@
 //! A moment without memory in one sentence.
 
 use crate::analysis::memory_findings::{Blame, MemoryShare, OutOfMemory, OutOfMemoryKind};
+use crate::domain::shares;
 use crate::domain::units::{MemoryBytes, Seconds};
 
 fn amount(bytes: f64) -> String {
@@ -51,11 +52,11 @@ fn grown(share: &MemoryShare) -> String {
         .grew_before_s
         .map_or_else(String::new, |it| format!(", which began {} before", Seconds(it)));
     format!(
-        "`{}` held {}, {} above its usual {} ({:.0} % of all growth{since})",
+        "`{}` held {}, {} above its usual {} ({} of all growth{since})",
         share.label,
         amount(share.held_bytes),
         amount(share.held_bytes - share.baseline_bytes),
         amount(share.baseline_bytes),
-        100.0 * share.share_ratio.unwrap_or(0.0),
+        shares::share(share.share_ratio.unwrap_or(0.0)),
     )
 }

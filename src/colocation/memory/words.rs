@@ -4,6 +4,7 @@ use crate::colocation::memory::forecast::is_too_much;
 use crate::colocation::memory::{
     ForecastBasis, MemoryDemand, MemoryForecast, MemoryQuestion, Phases,
 };
+use crate::domain::shares::share;
 use crate::domain::units::{MemoryBytes, Seconds};
 
 fn amount(bytes: f64) -> String {
@@ -14,10 +15,8 @@ fn amount(bytes: f64) -> String {
 pub(super) fn chance(ratio: f64) -> String {
     match 100.0 * ratio {
         it if it <= 0.0 => "none".to_owned(),
-        it if it < 0.1 => "below 0.1 %".to_owned(),
         it if it > 99.9 => "above 99.9 %".to_owned(),
-        it if it < 10.0 => format!("{it:.1} %"),
-        it => format!("{it:.0} %"),
+        _ => share(ratio),
     }
 }
 

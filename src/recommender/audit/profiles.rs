@@ -1,5 +1,6 @@
 //! Do instances and GPUs fit what their tenants hold, with neither too little nor tens of gigabytes too much?
 
+use crate::domain::shares::share as percent;
 use crate::recommender::audit::Check;
 use crate::recommender::audit::facts::Facts;
 use crate::recommender::audit::finding::{About, AboutKind, Answer, AuditFinding};
@@ -276,13 +277,5 @@ fn lost(facts: &Facts<'_>, answer: &mut Answer) {
                 it.sentence.trim_end_matches('.')
             ));
         }
-    }
-}
-
-fn percent(ratio: f64) -> String {
-    match 100.0 * ratio {
-        it if it >= 99.95 => "nearly 100 %".to_owned(),
-        it if it >= 10.0 => format!("{it:.0} %"),
-        it => format!("{it:.1} %"),
     }
 }

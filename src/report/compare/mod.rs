@@ -36,10 +36,8 @@ pub struct ComparisonInput<'a> {
 /// The comparison as neutral blocks, in reading order.
 pub fn report(input: &ComparisonInput<'_>) -> Report {
     let it = input.comparison;
-    let mut blocks = vec![
-        heading(2, "answer", answer(it.answer)),
-        Block::Lead(stopped(&sentence(&it.headline))),
-    ];
+    let mut blocks =
+        vec![heading(2, "answer", answer(it)), Block::Lead(stopped(&sentence(&it.headline)))];
     if it.is_same {
         let text = "both are the same recording: whatever is shown below is the same twice";
         blocks.push(statement(Mark::Neutral, "note", text, Vec::new()));
@@ -96,11 +94,13 @@ fn terms() -> impl Iterator<Item = Block> {
 }
 
 /// The kind of answer in a few words.
-pub(crate) fn answer(answer: ComparisonAnswer) -> &'static str {
-    match answer {
+fn answer(it: &Comparison) -> &'static str {
+    let has_changed = it.services.iter().any(|it| it.verdict == ChangeVerdict::Different);
+    match it.answer {
         ComparisonAnswer::Worse => "Worse after the change",
         ComparisonAnswer::Better => "Better after the change",
         ComparisonAnswer::Mixed => "Some worse, some better after the change",
+        ComparisonAnswer::NotShown if has_changed => "Neither better nor worse was shown",
         ComparisonAnswer::NotShown => "No change was shown",
         ComparisonAnswer::CannotTell => "Cannot tell",
     }

@@ -7,7 +7,7 @@ use crate::report::figure::{
     ChangeGroup, ChangeKind, ChangeRow, ChangesFigure, DutyBar, Figure, Whisker,
 };
 use crate::report::pieces::heading;
-use crate::report::wording::{count, name};
+use crate::report::wording::{count, name, percent};
 
 /// Rows that are drawn at most.
 const MOST: usize = 24;
@@ -100,12 +100,8 @@ pub(super) fn shapes(it: &Comparison) -> Vec<Block> {
         let told: Vec<String> = bars
             .iter()
             .map(|it| {
-                let full = 100.0 * it.duty.at_95_pct;
-                format!(
-                    "{}: {:.0} % active, {full:.0} % of the time full",
-                    it.name,
-                    100.0 * it.mean_ratio
-                )
+                let (mean, full) = (percent(it.mean_ratio), percent(it.duty.at_95_pct));
+                format!("{}: {mean} active, {full} of the time full", it.name)
             })
             .collect();
         blocks.push(Block::Figure {

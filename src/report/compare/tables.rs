@@ -6,6 +6,7 @@ use crate::analysis::compare::findings::{
 use crate::analysis::findings::Scope;
 use crate::analysis::influence::findings::InfluenceVerdict;
 use crate::domain::ident::Subject;
+use crate::domain::shares::change as signed;
 use crate::recommender::suitability::Suitability;
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{bytes_or, measure, missing, numbers, percent_or, seconds_or, words};
@@ -20,19 +21,9 @@ const MOST: usize = 40;
 
 /// A change with its interval: `+40 % (+31 to +49)`; `None` without one.
 pub(super) fn interval(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<String> {
-    let [ratio, low, high] = [ratio?, low?, high?].map(|it| signed(100.0 * it));
+    let [ratio, low, high] = [ratio?, low?, high?].map(signed);
     let bare = |it: &str| it.trim_end_matches(" %").to_owned();
     Some(format!("{ratio} ({} to {})", bare(&low), bare(&high)))
-}
-
-fn signed(percent: f64) -> String {
-    let size = percent.abs();
-    let digits = if size < 9.95 { format!("{size:.1}") } else { format!("{size:.0}") };
-    match percent {
-        _ if size < 0.05 => "0 %".to_owned(),
-        it if it < 0.0 => format!("−{digits} %"),
-        _ => format!("+{digits} %"),
-    }
 }
 
 pub(super) fn services(it: &Comparison) -> Table {
@@ -147,7 +138,7 @@ fn condition(it: &ConditionChange) -> Vec<Cell> {
         (Some(it), Some(low), Some(high)) => {
             Cell::Quantity(format!("{} {points} ({} to {})", signed(it), signed(low), signed(high)))
         }
-        _ => missing("the windows differ, or too little was seen for its memory"),
+        _ => missing("the windows differ, or it changes too slowly for the time that was seen"),
     };
     let (mark, shown) = match it.verdict {
         ChangeVerdict::Different => (Mark::Neutral, "changed"),

@@ -1,6 +1,8 @@
 use super::*;
 use crate::analysis::compare::findings::{LoadChange, ServiceLevel, SideSummary, TestCounts};
 use crate::domain::metric::Metric;
+use crate::report::block::{Cell, Statement};
+use crate::report::figure::{ChangeKind, Figure};
 use crate::report::plot::theme::Theme;
 use crate::report::plot::{FileKind, figures, single};
 use crate::report::render::html::page;
@@ -102,6 +104,29 @@ fn the_answer_comes_first_and_a_load_that_may_explain_it_is_said_beside_it() {
     ];
     let found = places.map(|it| flat.find(it).unwrap_or_else(|| panic!("{it}: {shown}")));
     assert!(found.is_sorted(), "{found:?} {shown}");
+}
+
+#[test]
+fn a_change_that_is_neither_better_nor_worse_is_neutral_everywhere() {
+    let mut it = comparison("chat");
+    it.services.retain(|it| it.metric == Metric::OfferedLoad);
+    it.answer = ComparisonAnswer::NotShown;
+    let told = super::told(&it.services[0]);
+    assert!(matches!(told, Block::Statement(Statement { mark: Mark::Neutral, .. })), "{told:?}");
+    let table = tables::services(&it);
+    let marks: Vec<Mark> = table.rows[0]
+        .iter()
+        .filter_map(|cell| if let Cell::Marked(mark, _) = cell { Some(*mark) } else { None })
+        .collect();
+    assert_eq!(marks, [Mark::Neutral]);
+    let Figure::Changes(figure) = figure_of(&it) else { panic!("no picture of changes") };
+    assert!(
+        figure.groups.iter().flat_map(|it| &it.rows).all(|it| it.kind == ChangeKind::Different),
+        "{figure:?}"
+    );
+    let page = page(&built(&it));
+    assert!(page.contains("Neither better nor worse was shown"), "{page}");
+    assert!(!page.contains("No change was shown"), "{page}");
 }
 
 #[test]

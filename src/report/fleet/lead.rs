@@ -6,7 +6,7 @@ use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, percent_or, words};
 use crate::report::figure::{Figure, Tile, TileKind, TilePanel, TilesFigure};
 use crate::report::pieces::statement;
-use crate::report::wording::{capitalised, chance, count, list, name, percent, sentence, stopped};
+use crate::report::wording::{capitalised, chance, count, list, name, sentence, stopped};
 
 /// GPUs that are shared against the rules and named at most.
 const MOST_REFUSED: usize = 8;
@@ -38,46 +38,43 @@ fn number(value: usize) -> Cell {
     Cell::Number { value: value as f64, unit: "", decimals: 0 }
 }
 
+/// What has no counterpart in what there is.
+fn of_plan() -> Cell {
+    missing("it is said of the plan only")
+}
+
 fn before_and_after(plan: &FleetPlan) -> Block {
     let it = &plan.summary;
     let alone = || missing("nobody shares a GPU, or it was not predicted");
     let stated = || missing("the hardware is stated, not there");
     let mut rows = vec![
         pair("GPUs in use", number(it.gpus_used_now), number(it.gpus_used_then)),
-        pair(
-            "At least needed under these rules",
-            Cell::Text(String::new()),
-            number(it.gpus_at_least),
-        ),
+        pair("At least needed under these rules", of_plan(), number(it.gpus_at_least)),
         pair(
             "Mean activity of GPUs in use",
             percent_or(it.busy_now_ratio, "it was not recorded"),
             percent_or(it.busy_then_ratio, "it was not recorded"),
         ),
         pair("Tenants that share a GPU", sharing_now(plan), number(it.tenants_sharing)),
-        pair(
-            "Tenants that move",
-            Cell::Text(String::new()),
-            it.tenants_moved.map_or_else(stated, number),
-        ),
+        pair("Tenants that move", of_plan(), it.tenants_moved.map_or_else(stated, number)),
         pair(
             "Tenants that fall with one fault, at most",
-            Cell::Text(String::new()),
+            of_plan(),
             number(it.largest_fault_domain),
         ),
         pair(
             "Worst p99 over that alone, upper end",
-            Cell::Text(String::new()),
+            of_plan(),
             it.worst_p99_factor.map_or_else(alone, |it| Cell::Quantity(format!("{it:.2}"))),
         ),
         pair(
             "Chance that any shared GPU runs out of memory in a day",
-            Cell::Text(String::new()),
+            of_plan(),
             it.out_of_memory_day_ratio.map_or_else(alone, |it| Cell::Quantity(chance(it))),
         ),
         pair(
             "Confidence in the shared GPUs",
-            Cell::Text(String::new()),
+            of_plan(),
             it.confidence.map_or_else(alone, Cell::Confidence),
         ),
     ];
@@ -93,7 +90,7 @@ fn before_and_after(plan: &FleetPlan) -> Block {
 
 fn sharing_now(plan: &FleetPlan) -> Cell {
     if plan.is_for_stated_hardware {
-        return Cell::Text(String::new());
+        return missing("the hardware is stated, not there");
     }
     let now = plan.devices.iter().map(|it| it.tenants_now).filter(|it| *it > 1).sum();
     number(now)
@@ -110,7 +107,7 @@ fn money(cost: &FleetCost) -> [Vec<Cell>; 2] {
     };
     [
         pair("Price per hour", amount(cost.now_per_hour), amount(cost.then_per_hour)),
-        pair("Saved in 30 days", Cell::Text(String::new()), amount(cost.saved_per_30_days)),
+        pair("Saved in 30 days", of_plan(), amount(cost.saved_per_30_days)),
     ]
 }
 
@@ -177,8 +174,7 @@ fn mind(plan: &FleetPlan) -> Vec<Block> {
     }
     blocks.extend(undecided(plan));
     if let Some(least) = it.least_confidence.filter(|it| *it < 0.5) {
-        let text =
-            format!("the least sure of the shared GPUs has a confidence of {}", percent(least));
+        let text = format!("the least sure of the shared GPUs has a confidence of {least:.2}");
         blocks.push(statement(Mark::Probable, "confidence", &text, Vec::new()));
     }
     blocks

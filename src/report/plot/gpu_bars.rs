@@ -28,7 +28,7 @@ pub(crate) fn draw<B: DrawingBackend>(
         figure.rows.iter().map(|it| sane(it.base) + sane(it.more)).fold(sane(limit), f64::max);
     let scale = Scale::new((0.0, most.max(1.0)), (left, width - right));
     let floor = height - BOTTOM;
-    for value in round_steps(most.max(1.0), 5) {
+    for value in round_steps(most.max(1.0), 5).into_iter().filter(|it| *it <= most.max(1.0)) {
         let x = scale.at(value);
         canvas.line(&[(x, TOP - 2.0), (x, floor)], Role::Grid, 0.75)?;
         canvas.words((x, floor + 14.0), &tidy(value), Lettering::TICK.anchored(HPos::Center))?;

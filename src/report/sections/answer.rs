@@ -212,7 +212,7 @@ fn by_device(answered: &[Answered<'_>]) -> Table {
             words("Because"),
             words("Disruption"),
             numbers("Worst p99"),
-            numbers("Runs out in a day"),
+            numbers("Out of memory in a day"),
             numbers("Confidence"),
         ],
         rows: answered.iter().map(row).collect(),

@@ -9,7 +9,8 @@ use crate::report::pieces::statement;
 use crate::report::recommend::lead::next_step;
 use crate::report::sections::influence::every_untold;
 use crate::report::sections::{Section, title};
-use crate::report::wording::{clean, list, name, sentence, some, span};
+use crate::report::wording::{capitalised, clean, list, name, sentence, some, span};
+use std::collections::BTreeSet;
 
 /// So many blind spots are shown unfolded.
 const UNFOLDED: usize = 12;
@@ -38,7 +39,8 @@ impl Section for BlindSpots {
 fn settling(input: &ReportInput<'_>) -> Vec<Block> {
     let mut told: Vec<(&str, String, Vec<String>)> = Vec::new();
     for verdict in input.recommendation.verdicts {
-        let measurement = next_step(verdict).map(|it| ("measure", it));
+        let bare = |it: String| capitalised(it.trim_start_matches("To settle it: "));
+        let measurement = next_step(verdict).map(|it| ("measure", bare(it)));
         let answer = verdict.answers.first().map(|it| ("answer", it.sentence.clone()));
         let is_proposed = matches!(verdict.outcome, Outcome::Share | Outcome::Exclusive);
         let lowered = verdict
@@ -90,9 +92,48 @@ pub(crate) fn blocks<'a>(
     caveats
 }
 
-/// Blind spots of the recording and of the analyses; those that differ only in whom they are
+/// Blind spots of the recording and of the analyses; those that differ only in whom or what they are
 /// about stand together.
 fn grouped<'a>(spots: impl IntoIterator<Item = &'a BlindSpot>) -> Vec<Vec<&'a BlindSpot>> {
+    let mut groups: Vec<Vec<&BlindSpot>> = Vec::new();
+    for group in by_subject(spots) {
+        match groups.iter_mut().find(|it| differ_in_metric_only(it, &group)) {
+            Some(known) => known.extend(group),
+            None => groups.push(group),
+        }
+    }
+    groups
+}
+
+/// Whether the same is said about the same subjects, and only of other metrics.
+fn differ_in_metric_only(known: &[&BlindSpot], group: &[&BlindSpot]) -> bool {
+    let (Some(one), Some(other)) = (known.first(), group.first()) else { return false };
+    let bare = |it: &BlindSpot| BlindSpot {
+        subject: None,
+        metric: None,
+        detail: bare_detail(it).to_owned(),
+        ..it.clone()
+    };
+    let is_of_metrics = one.metric.is_some() && other.metric.is_some();
+    let subjects = |all: &[&BlindSpot], metric| {
+        let of_metric = all.iter().filter(|it| it.metric == metric);
+        of_metric.map(|it| it.subject.clone()).collect::<BTreeSet<_>>()
+    };
+    is_of_metrics
+        && bare(one) == bare(other)
+        && subjects(known, one.metric) == subjects(group, other.metric)
+}
+
+/// What is said, without the name of the metric in front of it.
+fn bare_detail(spot: &BlindSpot) -> &str {
+    let of_metric = spot
+        .metric
+        .and_then(|metric| spot.detail.strip_prefix(metric.spec().label)?.strip_prefix(": "));
+    of_metric.unwrap_or(&spot.detail)
+}
+
+/// Those that differ only in whom they are about.
+fn by_subject<'a>(spots: impl IntoIterator<Item = &'a BlindSpot>) -> Vec<Vec<&'a BlindSpot>> {
     let mut groups: Vec<Vec<&BlindSpot>> = Vec::new();
     for spot in spots {
         let is_alike = |it: &&mut Vec<&BlindSpot>| {
@@ -119,20 +160,26 @@ fn caveat(outline: &Outline, group: &[&BlindSpot]) -> Caveat {
             remedy: String::new(),
         };
     };
-    let subjects = group.iter().filter_map(|it| it.subject.as_ref());
+    let of_first = group.iter().filter(|it| it.metric == first.metric);
+    let subjects = of_first.filter_map(|it| it.subject.as_ref());
     let mut names: Vec<String> = subjects.map(|it| clean(&outline.label(it))).collect();
     if names.len() > MOST_NAMED {
         let more = names.len() - MOST_NAMED;
         names.truncate(MOST_NAMED);
         names.push(format!("{more} more"));
     }
-    let metric = first.metric.map(|it| it.spec().label.to_owned());
-    let parts = [Some(list(&names)), metric, first.span.map(span)];
+    let mut metrics: Vec<String> = Vec::new();
+    for label in group.iter().filter_map(|it| it.metric).map(|it| it.spec().label) {
+        if !metrics.iter().any(|it| it == label) {
+            metrics.push(label.to_owned());
+        }
+    }
+    let parts = [Some(list(&names)), Some(list(&metrics)), first.span.map(span)];
     let about: Vec<String> = parts.into_iter().flatten().filter(|it| !it.is_empty()).collect();
     Caveat {
         kind: in_words(first.kind).to_owned(),
         about: about.join(" · "),
-        detail: sentence(&first.detail),
+        detail: sentence(bare_detail(first)),
         remedy: if first.remedy.trim().is_empty() {
             String::new()
         } else {
@@ -153,5 +200,40 @@ pub(crate) fn in_words(kind: BlindSpotKind) -> &'static str {
         BlindSpotKind::ClockAssumed => "Clock assumed",
         BlindSpotKind::Ambiguous => "Cannot be told apart",
         BlindSpotKind::TooShort => "Too short",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ident::{GpuId, Subject};
+    use crate::domain::metric::Metric;
+
+    fn hidden(gpu: &str, metric: Metric) -> BlindSpot {
+        BlindSpot {
+            kind: BlindSpotKind::HiddenByMig,
+            subject: Some(Subject::device(&GpuId::new(gpu))),
+            metric: Some(metric),
+            span: None,
+            detail: format!("{}: no reading for a GPU in MIG mode", metric.spec().label),
+            remedy: "record the instances".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_differs_in_the_metric_only_is_said_once() {
+        let metrics = [Metric::GpuUtilization, Metric::MemoryUtilization, Metric::Power];
+        let spots: Vec<BlindSpot> = metrics
+            .iter()
+            .flat_map(|it| [hidden("GPU-a", *it), hidden("GPU-b", *it)])
+            .chain([hidden("GPU-a", Metric::SmClock)])
+            .collect();
+        let outline = Outline::default();
+        let told: Vec<Caveat> = grouped(&spots).iter().map(|it| caveat(&outline, it)).collect();
+        assert_eq!(told.len(), 2, "one GPU lacks one more: {told:?}");
+        let labels = list(&metrics.map(|it| it.spec().label.to_owned()));
+        assert!(told[0].about.ends_with(&labels), "{}", told[0].about);
+        assert_eq!(told[0].detail, "no reading for a GPU in MIG mode");
+        assert!(told[0].about.contains(" and "), "{}", told[0].about);
     }
 }

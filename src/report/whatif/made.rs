@@ -6,7 +6,7 @@ use crate::colocation::share::Mechanism;
 use crate::colocation::slices::name_of;
 use crate::domain::units::Seconds;
 use crate::report::whatif::{Scene, Tuning, WhatIf, factor};
-use crate::report::wording::{capitalised, list, name, sentence, stopped};
+use crate::report::wording::{capitalised, list, name, percent as share_of, sentence, stopped};
 
 /// One sentence for each way and each setting.
 pub(super) fn sentences(input: &WhatIf<'_>) -> Vec<String> {
@@ -59,7 +59,7 @@ fn limits(input: &WhatIf<'_>, scene: &Scene) -> String {
     let shares: Vec<String> = given
         .filter_map(|(party, terms)| {
             let share = terms.thread_share?;
-            Some(format!("{} {:.0} %", name(&party.name), 100.0 * share))
+            Some(format!("{} {}", name(&party.name), share_of(share)))
         })
         .collect();
     match shares.is_empty() {

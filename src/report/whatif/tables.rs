@@ -10,7 +10,7 @@ use crate::report::block::{Block, Cell, Mark, Statement, Table};
 use crate::report::cells::{bytes_or, missing, numbers, percent as percent_cell, words};
 use crate::report::whatif::lead::objective;
 use crate::report::whatif::{Row, WhatIf, factor, way};
-use crate::report::wording::{capitalised, list, name, shorten, some, stopped};
+use crate::report::wording::{capitalised, list, name, percent, shorten, some, stopped};
 
 /// Longest name in a table, so that text keeps within eighty columns; the second is for wide tables.
 const LONGEST_NAME: usize = 20;
@@ -125,7 +125,7 @@ fn with_numbers<'a>(input: &'a WhatIf<'a>) -> Vec<Row<'a>> {
 
 fn terms(row: &Row<'_>) -> Cell {
     match (row.terms.thread_share, row.terms.slice.and_then(name_of)) {
-        (Some(share), _) => Cell::Quantity(format!("{:.0} %", 100.0 * share)),
+        (Some(share), _) => Cell::Quantity(percent(share)),
         (_, Some(slice)) => Cell::Quantity(slice.to_owned()),
         (_, None) if row.scene.mechanism == Mechanism::Mig => missing(&why(row)),
         _ => Cell::Quantity("all".to_owned()),

@@ -3,6 +3,7 @@
 use crate::analysis::compare::findings::{Certainty, ChangeVerdict, LoadChange, ServiceChange};
 use crate::analysis::influence::signal::is_time;
 use crate::domain::metric::Metric;
+pub(in crate::analysis::compare) use crate::domain::shares::change as percent;
 use crate::stats::before_after::FURTHEST_DEVIATIONS;
 
 /// Changes below this are told as small, and fail no gate: the least effect that the ladder of influences confirms.
@@ -114,15 +115,4 @@ fn hidden(it: &ServiceChange) -> Option<String> {
             percent(high)
         )
     })
-}
-
-/// A change with its sign, in per cent.
-pub(in crate::analysis::compare) fn percent(ratio: f64) -> String {
-    let percent = 100.0 * ratio;
-    let sign = if percent < 0.0 { "−" } else { "+" };
-    match percent.abs() {
-        it if it < 0.05 => "0 %".to_owned(),
-        it if it < 9.95 => format!("{sign}{it:.1} %"),
-        it => format!("{sign}{it:.0} %"),
-    }
 }

@@ -5,6 +5,7 @@ use crate::analysis::influence::findings::{LookAlike, LookAlikeKind, LookAlikeSt
 use crate::analysis::influence::grid::Grid;
 use crate::analysis::influence::look_alikes::{INFERRED, REPORTED, by_presence, look_alike, spans};
 use crate::domain::metric::Metric;
+use crate::domain::shares::share;
 use crate::stats::quantile::quantiles;
 
 /// Load over its median from which it counts as high.
@@ -88,15 +89,15 @@ pub(crate) fn throughout(harm: &[f64]) -> LookAlike {
     let (fast, slow) = (levels[1] - levels[0], levels[2] - levels[1]);
     if fast.max(slow) < NEVER_FAST {
         let sentence = format!(
-            "nine of ten bins lie within {:.0} % of the median: if that is too slow, it is so with and without neighbours",
-            100.0 * fast.max(slow).exp_m1()
+            "nine of ten bins lie within {} of the median: if that is too slow, it is so with and without neighbours",
+            share(fast.max(slow).exp_m1())
         );
         return look_alike(kind, LookAlikeState::Found, sentence);
     }
     let sentence = format!(
-        "the slowest twentieth is {:.0} % slower than the median, the fastest {:.0} % faster",
-        100.0 * slow.exp_m1(),
-        -100.0 * (-fast).exp_m1(),
+        "the slowest twentieth is {} slower than the median, the fastest {} faster",
+        share(slow.exp_m1()),
+        share(-(-fast).exp_m1()),
     );
     look_alike(kind, LookAlikeState::RuledOut, sentence)
 }
@@ -134,9 +135,9 @@ pub(crate) fn warm_up(harm: &[f64], grid: &Grid) -> (LookAlike, usize) {
     let flags: Vec<Option<bool>> = (0..harm.len()).map(|it| Some(it < end)).collect();
     let effect = (mean - levels[0]).exp_m1();
     let sentence = format!(
-        "its first {:.0} s were {:.0} % slower than the rest and are left out of every comparison: before and after a neighbour came do not compare",
+        "its first {:.0} s were {} slower than the rest and are left out of every comparison: before and after a neighbour came do not compare",
         end as f64 * grid.step_s(),
-        100.0 * effect
+        share(effect)
     );
     let found = LookAlike {
         effect_ratio: Some(effect),

@@ -127,11 +127,15 @@ fn heading(pen: &mut Pen, level: u8, text: &str) {
     pen.gap();
     if level <= 2 {
         pen.gap();
-        let text = shorten(text, pen.width() - 4);
+        if text.width() + 4 > pen.width() {
+            let text = shorten(text, 3 * pen.width());
+            pen.hanging("── ", Style::Faint, "   ", &text, Style::Title);
+            return;
+        }
         let rule = "─".repeat(pen.width().saturating_sub(text.width() + 4));
         pen.line(&[
             ("── ", Style::Faint),
-            (&text, Style::Title),
+            (text, Style::Title),
             (" ", Style::Plain),
             (&rule, Style::Faint),
         ]);

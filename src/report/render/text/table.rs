@@ -191,7 +191,7 @@ fn titled(title: &str, value: &str, room: usize) -> String {
     }
 }
 
-/// One record after the other: its name, then short values in a row, then each sentence.
+/// One record after the other: its name, a long verdict, then short values in a row, then each sentence.
 fn records(pen: &mut Pen, table: &Table, cells: &[Vec<String>]) {
     let is_sentence = |it: &Cell| match it {
         Cell::Text(text) | Cell::Marked(_, text) => text.width() > LONGEST_NAME,
@@ -207,12 +207,17 @@ fn records(pen: &mut Pen, table: &Table, cells: &[Vec<String>]) {
         let room = pen.width().saturating_sub(RECORD.len());
         let short: Vec<String> =
             short.iter().map(|((column, text), _)| titled(&column.title, text, room)).collect();
+        // A verdict comes before what is measured, and its reasons behind.
+        let (verdicts, sentences): (Vec<_>, Vec<_>) =
+            sentences.into_iter().partition(|it| matches!(it.1, Cell::Marked(..)));
+        let say = |pen: &mut Pen, ((column, text), cell): ((&Column, &String), &Cell)| {
+            let start = format!("    {}: ", column.title);
+            pen.hanging(&start, Style::Faint, "      ", text, look(cell));
+        };
+        verdicts.into_iter().for_each(|it| say(pen, it));
         if !short.is_empty() {
             pen.paragraph(RECORD, &short.join(" · "), Style::Plain);
         }
-        for ((column, text), cell) in sentences {
-            let start = format!("    {}: ", column.title);
-            pen.hanging(&start, Style::Faint, "      ", text, look(cell));
-        }
+        sentences.into_iter().for_each(|it| say(pen, it));
     }
 }
