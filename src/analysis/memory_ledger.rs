@@ -66,8 +66,11 @@ pub(crate) struct Member {
     pub(crate) interval_s: f64,
 }
 
-/// Series of one member by name.
-type Accounts<'a> = BTreeMap<String, (Subject, Vec<&'a Series>)>;
+/// One member and its series.
+type Account<'a> = (Subject, Vec<&'a Series>);
+
+/// Accounts by name.
+type Accounts<'a> = BTreeMap<String, Account<'a>>;
 
 impl Ledger {
     /// One ledger for the device, or one for each MIG instance; none where no memory was recorded.
@@ -237,13 +240,14 @@ fn largest<'a>(accounts: Accounts<'a>, space: &Subject) -> Accounts<'a> {
         return accounts;
     }
     let peak = |all: &[&Series]| all.iter().filter_map(|it| it.highest()).fold(0.0, f64::max);
-    let mut ranked: Vec<(f64, (String, (Subject, Vec<&'a Series>)))> =
-        accounts.into_iter().map(|it| (peak(&it.1.1), it)).collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.0.cmp(&b.1.0)));
+    let mut ranked: Vec<(f64, String, Account<'a>)> =
+        accounts.into_iter().map(|(label, account)| (peak(&account.1), label, account)).collect();
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let rest = ranked.split_off(MOST_MEMBERS - 1);
     let (label, subject) = others(rest.len(), space);
-    let series = rest.into_iter().flat_map(|it| it.1.1.1).collect();
-    ranked.into_iter().map(|it| it.1).chain([(label, (subject, series))]).collect()
+    let series = rest.into_iter().flat_map(|it| it.2.1).collect();
+    let kept = ranked.into_iter().map(|it| (it.1, it.2));
+    kept.chain([(label, (subject, series))]).collect()
 }
 
 /// What so many small members are called together.
@@ -334,10 +338,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn member(
-        &self,
-        (label, (subject, series)): (String, (Subject, Vec<&Series>)),
-    ) -> Option<Member> {
+    fn member(&self, (label, (subject, series)): (String, Account<'_>)) -> Option<Member> {
         let interval = |it: &&Series| it.typical_interval().map(|it| it.as_seconds());
         let interval_s = series.iter().filter_map(interval).reduce(f64::max)?;
         let bytes = self.filled(&series);

