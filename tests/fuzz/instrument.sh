@@ -12,7 +12,6 @@ cotenant | cotenant-fuzz)
         -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
         -Cllvm-args=-sanitizer-coverage-pc-table \
         -Cllvm-args=-sanitizer-coverage-trace-compares \
-        -Ccodegen-units=1 \
         --cfg fuzzing
     ;;
 *)

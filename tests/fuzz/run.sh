@@ -16,4 +16,4 @@ place=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo "${TMPDIR:-/tmp
 trap 'rm -rf "$place"' EXIT
 TMPDIR=$place RAYON_NUM_THREADS=1 "${CARGO_TARGET_DIR:-$here/target}/debug/$name" "$corpus" \
     -artifact_prefix="$artifacts/" -max_total_time="$seconds" -max_len=20000 \
-    -rss_limit_mb=2048 -timeout=20 -print_final_stats=1 "$@"
+    -rss_limit_mb=2048 -timeout="${TIMEOUT:-20}" -print_final_stats=1 "$@"

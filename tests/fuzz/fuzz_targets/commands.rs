@@ -130,7 +130,7 @@ fn prepare() {
     for (name, from_s) in [("r", 0), ("other", 100)] {
         let mut writer =
             RecordingWriter::open(&inside(name), Mode::Create).expect("a place to write");
-        write_small(&mut writer, from_s, 40);
+        write_small(&mut writer, from_s, 24);
         writer.finish().expect("it is written");
     }
     let mut table = "timestamp, index, utilization.gpu [%], memory.used [MiB]\n".to_owned();

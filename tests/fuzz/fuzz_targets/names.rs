@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 /// Names of one recording.
 const NAMES: usize = 7;
 /// Seconds that it lasts.
-const SECONDS: i64 = 30;
+const SECONDS: i64 = 14;
 
 /// Scripts and elements of a page of which the names say nothing.
 static USUAL: OnceLock<(usize, usize)> = OnceLock::new();
