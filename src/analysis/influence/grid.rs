@@ -92,7 +92,7 @@ impl Grid {
         let mut at = from_us;
         while at < until_us {
             let bin = at / self.step_us;
-            let edge = ((bin + 1) * self.step_us).min(until_us);
+            let edge = (bin + 1).saturating_mul(self.step_us).min(until_us);
             put(bin as usize, (edge - at) as f64);
             at = edge;
         }
