@@ -11,14 +11,28 @@ use cotenant::import::mapping::{Mapping, MappingImporter};
 use cotenant::import::{ImportOptions, import};
 use std::convert::Infallible;
 
-/// Stamps as far from each other as stamps can be, with some neighbours each.
-fn ends_of_time() -> Vec<i64> {
-    let around = |it: i64| (0..30).map(move |step: i64| it.saturating_add(step * 1_000_000));
-    [i64::MIN + 1, -1, i64::MAX - 40_000_000].into_iter().flat_map(around).collect()
+/// Half a minute of stamps from each of these on.
+fn from_there(starts: &[i64]) -> Vec<i64> {
+    let seconds = 0..30_i64;
+    let after = |start: &i64| {
+        let start = *start;
+        seconds.clone().map(move |it| start.saturating_add(it * 1_000_000))
+    };
+    starts.iter().flat_map(after).collect()
 }
 
 #[test]
 fn readings_from_both_ends_of_time_are_analysed() {
+    analyse(&from_there(&[i64::MIN + 1, -1, i64::MAX - 40_000_000]));
+}
+
+/// A clock that was not set when the recorder began: half a century of seconds lies in between.
+#[test]
+fn readings_from_before_the_clock_was_set_take_no_memory_for_the_time_between() {
+    analyse(&from_there(&[0, 1_767_225_600_000_000]));
+}
+
+fn analyse(stamps: &[i64]) {
     let gpu = GpuId::new("GPU-1");
     let process = ProcessKey { pid: 7, started: None };
     let subjects = [
@@ -28,7 +42,7 @@ fn readings_from_both_ends_of_time_are_analysed() {
         Subject::Tenant { gpu: Some(gpu.clone()), tenant: TenantId::new("train") },
     ];
     let mut collector = Collector::new();
-    for (place, micros) in ends_of_time().into_iter().enumerate() {
+    for (place, micros) in stamps.iter().enumerate() {
         let busy = if place % 7 < 3 { 90.0 } else { 5.0 };
         let readings = [
             (Metric::GpuUtilization, busy),
@@ -36,7 +50,7 @@ fn readings_from_both_ends_of_time_are_analysed() {
             (Metric::LatencyP99, busy / 100.0),
         ];
         for subject in &subjects {
-            let at = Timestamp::from_micros(micros);
+            let at = Timestamp::from_micros(*micros);
             collector.row(at, subject, SourceId(0), &readings).expect("a row is taken");
         }
     }

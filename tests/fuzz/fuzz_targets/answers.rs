@@ -49,7 +49,8 @@ fn body(importer: &dyn Importer, mut bytes: &[u8]) {
 /// Answers to a download: whole ones of HTTP, or bodies of good ones.
 fn ask(bytes: &[u8], is_raw: bool) {
     let url = serve(bytes, is_raw, "application/json");
-    let settings = Asking { timeout: TIMEOUT, most_bytes: 1 << 20, retries: 1, ..Asking::default() };
+    let settings =
+        Asking { timeout: TIMEOUT, most_bytes: 1 << 20, retries: 1, ..Asking::default() };
     let client = Client::new(&url, settings).expect("it is an address");
     let order = Order {
         names: vec!["DCGM_FI_DEV_GPU_UTIL".to_owned()],

@@ -11,26 +11,102 @@ use std::sync::OnceLock;
 
 /// Commands that end by themselves.
 const COMMANDS: [&str; 14] = [
-    "analyze", "diagnose", "whatif", "recommend", "plan", "audit", "report", "export", "import",
-    "doctor", "explain", "completions", "man", "demo",
+    "analyze",
+    "diagnose",
+    "whatif",
+    "recommend",
+    "plan",
+    "audit",
+    "report",
+    "export",
+    "import",
+    "doctor",
+    "explain",
+    "completions",
+    "man",
+    "demo",
 ];
 
 /// Options that wait, or that take another place than the folder of the target.
 const LEFT_OUT: [&str; 8] = [
-    "--watch", "--prometheus", "--threads", "--token-file", "--basic-auth-file", "--ca-file",
-    "--scenario", "--nvml-library",
+    "--watch",
+    "--prometheus",
+    "--threads",
+    "--token-file",
+    "--basic-auth-file",
+    "--ca-file",
+    "--scenario",
+    "--nvml-library",
 ];
 
 /// Values that mean something to one option or another.
 const VALUES: [&str; 66] = [
-    "r", "smi.csv", "other", "policy.toml", "blocks.csv", "profiles.toml", "learnt.csv", "hardware.toml", "node.txt", "plan.yaml",
-    "chat", "train", "python3", "load", "GPU-1/chat", "chat=0.4", "train=50", "chat=20%",
-    "chat=10GiB", "train=2g", "chat=1g.10gb", "p99=50ms", "mean=2", "100W", "0", "1", "-1", "3",
-    "7", "80", "400", "1e308", "NaN", "inf", "1s", "90s", "10ms", "2h", "7d", "-2h", "0s", "1us",
-    "10s..20s", "5s..", "..5s", "2026-01-01T00:00:10Z", "2026-01-01", "00:00:12", "23:59", "UTC",
-    "Europe/Berlin", "1920x1080", "1x1", "10x10", "9999x9999", "list", "all", "r#chat", "r#train",
-    "timestamp,utilization.gpu", "latency_p99_s", "gpu_utilization", "p99", "NVIDIA H100 80GB HBM3",
-    "A100-SXM4-40GB", "",
+    "r",
+    "smi.csv",
+    "other",
+    "policy.toml",
+    "blocks.csv",
+    "profiles.toml",
+    "learnt.csv",
+    "hardware.toml",
+    "node.txt",
+    "plan.yaml",
+    "chat",
+    "train",
+    "python3",
+    "load",
+    "GPU-1/chat",
+    "chat=0.4",
+    "train=50",
+    "chat=20%",
+    "chat=10GiB",
+    "train=2g",
+    "chat=1g.10gb",
+    "p99=50ms",
+    "mean=2",
+    "100W",
+    "0",
+    "1",
+    "-1",
+    "3",
+    "7",
+    "80",
+    "400",
+    "1e308",
+    "NaN",
+    "inf",
+    "1s",
+    "90s",
+    "10ms",
+    "2h",
+    "7d",
+    "-2h",
+    "0s",
+    "1us",
+    "10s..20s",
+    "5s..",
+    "..5s",
+    "2026-01-01T00:00:10Z",
+    "2026-01-01",
+    "00:00:12",
+    "23:59",
+    "UTC",
+    "Europe/Berlin",
+    "1920x1080",
+    "1x1",
+    "10x10",
+    "9999x9999",
+    "list",
+    "all",
+    "r#chat",
+    "r#train",
+    "timestamp,utilization.gpu",
+    "latency_p99_s",
+    "gpu_utilization",
+    "p99",
+    "NVIDIA H100 80GB HBM3",
+    "A100-SXM4-40GB",
+    "",
 ];
 
 /// Names of places to write to, inside the folder.
@@ -102,7 +178,7 @@ fuzz_target!(|bytes: &[u8]| {
     std::env::set_current_dir(folder()).expect("the folder is there");
     let answer = command(&line);
     let said = String::from_utf8_lossy(&answer.stderr);
-    assert!(answer.code == 0 || COMMANDS[which] == "doctor" || answer.code == 4 || !said.is_empty());
+    assert!(answer.code == 0 || !said.is_empty() || !answer.stdout.is_empty(), "{line:?}");
     assert!(!said.contains("RUST_BACKTRACE"), "{line:?}: {said}");
     clear();
 });
@@ -130,7 +206,7 @@ fn prepare() {
     for (name, from_s) in [("r", 0), ("other", 100)] {
         let mut writer =
             RecordingWriter::open(&inside(name), Mode::Create).expect("a place to write");
-        write_small(&mut writer, from_s, 24);
+        write_small(&mut writer, from_s, 40);
         writer.finish().expect("it is written");
     }
     let mut table = "timestamp, index, utilization.gpu [%], memory.used [MiB]\n".to_owned();
@@ -213,5 +289,9 @@ fn option(known: &[Known], line: &mut Vec<String>, choices: &mut Choices<'_>) {
 /// A text that leads nowhere else: no folder, no standard input.
 fn word(choices: &mut Choices<'_>) -> String {
     let text = choices.text().replace(['/', '\\'], "_");
-    if matches!(text.as_str(), "-" | "." | "..") || text.starts_with("--") { "x".to_owned() } else { text }
+    if matches!(text.as_str(), "-" | "." | "..") || text.starts_with("--") {
+        "x".to_owned()
+    } else {
+        text
+    }
 }

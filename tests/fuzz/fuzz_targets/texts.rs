@@ -52,7 +52,11 @@ fuzz_target!(|bytes: &[u8]| {
         b'm' | 0..=1 => mapping(&mut choices),
         2 => told(Policy::from_toml(&rest(&mut choices)).err().map(|it| said(&it, it.remedy()))),
         3 => {
-            told(TenantPolicies::from_toml(&rest(&mut choices)).err().map(|it| said(&it, it.remedy())));
+            told(
+                TenantPolicies::from_toml(&rest(&mut choices))
+                    .err()
+                    .map(|it| said(&it, it.remedy())),
+            );
         }
         4 => told(Hardware::from_toml(&rest(&mut choices)).err().map(|it| said(&it, it.remedy()))),
         5 => {
@@ -139,7 +143,12 @@ fn cell(choices: &mut Choices<'_>) {
     let _ = (cells::heading(&one), cells::printed_unit(&one), cells::unit_factor(&one));
     let mut stamps = StampReader::new(None);
     let _ = (stamps.text(&one), stamps.spelt(&one, &other), stamps.assumptions(), stamps.clock());
-    for unit in [EpochUnit::Seconds, EpochUnit::Milliseconds, EpochUnit::Microseconds, EpochUnit::Nanoseconds] {
+    for unit in [
+        EpochUnit::Seconds,
+        EpochUnit::Milliseconds,
+        EpochUnit::Microseconds,
+        EpochUnit::Nanoseconds,
+    ] {
         let _ = epoch(&one, unit);
     }
 }
