@@ -13,12 +13,19 @@ use std::borrow::Cow;
 /// Tenants that are compared with each other at most: the busiest.
 const BUSIEST: usize = 16;
 
-/// How active somebody was at each step of a common grid.
+/// How active somebody was at those steps of a common grid that samples cover, in order.
 struct Presence {
     subject: Subject,
-    first_step: i64,
-    /// Greatest activity of the step, and whether it was in a burst; `None` where no sample covers it.
-    steps: Vec<Option<(f64, bool)>>,
+    steps: Vec<Step>,
+}
+
+/// One step of a grid.
+struct Step {
+    at: i64,
+    /// Greatest activity in it.
+    activity: f64,
+    /// Whether it was in a burst.
+    is_on: bool,
 }
 
 /// Every pair of tenants whose bursts were seen, most surprising first.
@@ -48,39 +55,34 @@ pub(crate) fn co_activations(
     settled(pairs)
 }
 
-/// Activity at every step of the grid.
+/// Activity at the steps of the grid; as many as there are samples, however far apart they lie.
 fn presence(subject: &Subject, activity: &Activity<'_>, grid_s: f64) -> Option<Presence> {
     let limits = thresholds(&activity.values)?;
-    let step_of = |position: usize| {
-        (activity.at(position).as_micros() as f64 / (grid_s * 1e6)).round() as i64
-    };
-    let last = activity.values.len().checked_sub(1)?;
-    let first_step = step_of(0);
-    let length = usize::try_from(step_of(last) - first_step + 1).ok()?;
-    let mut steps: Vec<Option<(f64, bool)>> = vec![None; length];
+    let mut steps: Vec<Step> = Vec::new();
     for (position, value) in activity.values.iter().enumerate() {
-        let place = usize::try_from(step_of(position) - first_step).ok()?;
-        let step = steps.get_mut(place)?;
-        let (before, was_on) = step.unwrap_or((0.0, false));
-        *step = Some((before.max(*value), was_on || *value >= limits.on));
+        let at = (activity.at(position).as_micros() as f64 / (grid_s * 1e6)).round() as i64;
+        let is_on = *value >= limits.on;
+        match steps.last_mut() {
+            Some(last) if last.at == at => {
+                last.activity = last.activity.max(*value);
+                last.is_on |= is_on;
+            }
+            _ => steps.push(Step { at, activity: value.max(0.0), is_on }),
+        }
     }
-    Some(Presence { subject: subject.clone(), first_step, steps })
+    Some(Presence { subject: subject.clone(), steps })
 }
 
 fn pair(first: &Presence, second: &Presence, grid_s: f64) -> Option<CoActivation> {
-    let from = first.first_step.max(second.first_step);
-    let at = |it: &Presence, step: i64| {
-        usize::try_from(step - it.first_step).ok().and_then(|place| *it.steps.get(place)?)
-    };
-    let until = (first.first_step + first.steps.len() as i64)
-        .min(second.first_step + second.steps.len() as i64);
     let (mut one, mut other) = (side(first), side(second));
-    for step in from..until {
-        if let (Some(a), Some(b)) = (at(first, step), at(second, step)) {
-            one.values.push(a.0);
-            one.is_on.push(a.1);
-            other.values.push(b.0);
-            other.is_on.push(b.1);
+    let mut there = second.steps.iter().peekable();
+    for step in &first.steps {
+        while there.next_if(|it| it.at < step.at).is_some() {}
+        if let Some(it) = there.next_if(|it| it.at == step.at) {
+            one.values.push(step.activity);
+            one.is_on.push(step.is_on);
+            other.values.push(it.activity);
+            other.is_on.push(it.is_on);
         }
     }
     meeting(&one, &other, grid_s)
@@ -98,8 +100,11 @@ mod tests {
 
     fn presence_of(name: &str, is_on: impl Fn(usize) -> bool) -> Presence {
         let subject = Subject::Tenant { gpu: None, tenant: TenantId::new(name) };
-        let step = |it: usize| Some((if is_on(it) { 0.9 } else { 0.1 }, is_on(it)));
-        Presence { subject, first_step: 0, steps: (0..600).map(step).collect() }
+        let step = |it: usize| {
+            let activity = if is_on(it) { 0.9 } else { 0.1 };
+            Step { at: it as i64, activity, is_on: is_on(it) }
+        };
+        Presence { subject, steps: (0..600).map(step).collect() }
     }
 
     /// Bursts of ten steps at places that no rhythm explains.

@@ -372,11 +372,12 @@ impl Grid {
         };
         // Of a bin: its place, the greatest value in it, and the last sample.
         let mut open: Option<(i64, f64, (i64, f64))> = None;
-        let mut close = |(bin, greatest, (last_us, last)): (i64, f64, (i64, f64)), next| {
+        let mut close = |(bin, greatest, (last_us, last)): (i64, f64, (i64, f64)),
+                         next: Option<(i64, i64)>| {
             add(bin, greatest);
-            let held = place(Timestamp::from_micros(last_us + interval_us - 1));
+            let held = place(Timestamp::from_micros(last_us).plus_micros(interval_us - 1));
             let until = match next {
-                Some((at_us, next)) if at_us - last_us <= longest => next,
+                Some((at_us, next)) if at_us.saturating_sub(last_us) <= longest => next,
                 Some((_, next)) => held.min(next - 1) + 1,
                 None => held + 1,
             };

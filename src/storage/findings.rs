@@ -4,6 +4,7 @@
 //! recording, where only `segment-*.parquet` count as the recording. What the rows mean is the caller's business.
 
 use crate::storage::error::StorageError;
+use crate::storage::seal::{self, Ending};
 use polars::prelude::{
     DataFrame, Float64Chunked, IntoColumn, KeyValueMetadata, NewChunkedArray, ParquetCompression,
     ParquetReader, ParquetWriter, PolarsResult, SerReader, StringChunked,
@@ -71,9 +72,14 @@ pub fn is_kept(path: &Path) -> bool {
     name.starts_with(START) && name.ends_with(ENDING)
 }
 
-/// Reads the table of a key in a folder; `None` where there is none, or none that can be read.
+/// Reads the table of a key in a folder; `None` where there is none, or none that is whole.
 pub fn kept(folder: &Path, key: &str, kind: &str) -> Option<KeptTable> {
-    let mut reader = ParquetReader::new(File::open(path_of(folder, key)).ok()?);
+    let mut file = File::open(path_of(folder, key)).ok()?;
+    let Ending::Whole(seal) = seal::ending(&mut file).ok()? else { return None };
+    if !seal.fits(&mut file).ok()? {
+        return None;
+    }
+    let mut reader = ParquetReader::new(file);
     let metadata = reader.get_metadata().ok()?.clone();
     let pairs = metadata.key_value_metadata().clone().unwrap_or_default();
     pairs.iter().find(|it| it.key == FOOTER_KEY && it.value.as_deref() == Some(kind))?;
@@ -101,9 +107,12 @@ pub fn keep(folder: &Path, key: &str, table: &KeptTable) -> Result<PathBuf, Stor
         let path = path.clone();
         move |source| StorageError::Io { path, doing, source }
     };
-    let file = File::create(&unfinished).map_err(io("creating"))?;
-    let written = write(file, table)
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(true);
+    let mut file = options.open(&unfinished).map_err(io("creating"))?;
+    let written = write(&file, table)
         .map_err(|it| StorageError::Damaged { path: path.clone(), why: it.to_string() })
+        .and_then(|()| seal::seal(&mut file).map_err(io("writing")))
         .and_then(|()| std::fs::rename(&unfinished, &path).map_err(io("renaming")));
     if let Err(error) = written {
         let _ = std::fs::remove_file(&unfinished);
@@ -122,7 +131,7 @@ fn path_of(folder: &Path, key: &str) -> PathBuf {
     folder.join(format!("{START}{key}{ENDING}"))
 }
 
-fn write(file: File, table: &KeptTable) -> PolarsResult<()> {
+fn write(file: &File, table: &KeptTable) -> PolarsResult<()> {
     let columns = table.columns.iter().map(|(name, column)| match column {
         KeptColumn::Text(it) => StringChunked::from_iter_options(
             name.as_str().into(),
@@ -185,6 +194,12 @@ mod tests {
         for cut in [0, 4, bytes.len() / 2, bytes.len() - 1] {
             std::fs::write(&path, &bytes[..cut]).unwrap();
             assert_eq!(kept(folder.path(), &key, "test 1"), None, "{cut}");
+        }
+        for place in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 0xff;
+            std::fs::write(&path, &damaged).unwrap();
+            assert_eq!(kept(folder.path(), &key, "test 1"), None, "byte {place}");
         }
     }
 

@@ -12,7 +12,9 @@ mod lock;
 mod reader;
 mod replacement;
 mod rows;
+mod seal;
 mod segment;
+mod stored_segment;
 mod writer;
 
 pub use live::{LiveWriter, Rotation};

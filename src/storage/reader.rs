@@ -5,18 +5,16 @@ use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::{Metric, Precision};
 use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
-use crate::domain::time::{TimeSpan, Timestamp};
+use crate::domain::time::TimeSpan;
 use crate::storage::error::StorageError;
 use crate::storage::findings::key_of;
-use crate::storage::frame;
 use crate::storage::gathered::Gathered;
 use crate::storage::journal;
 use crate::storage::rows::Rows;
 use crate::storage::segment;
-use crate::storage::segment::{FOOTER_KEY, Footer, IndexEntry, SCHEMA_VERSION};
-use polars::prelude::{FileMetadataRef, ParquetReader, SerReader};
+use crate::storage::segment::{FOOTER_KEY, IndexEntry};
+use crate::storage::stored_segment::StoredSegment;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// What an analysis holds besides for each row, in bytes: a few series in double precision.
@@ -48,17 +46,10 @@ impl Selection {
             && self.subjects.as_ref().is_none_or(|it| it.contains(subject))
     }
 
-    fn meets(&self, entry: &IndexEntry) -> bool {
+    pub(crate) fn meets(&self, entry: &IndexEntry) -> bool {
         let span = self.span;
         self.takes(&entry.subject) && span.is_none_or(|it| it.overlap(entry.span).is_some())
     }
-}
-
-#[derive(Debug)]
-struct Segment {
-    path: PathBuf,
-    metadata: FileMetadataRef,
-    index: Vec<IndexEntry>,
 }
 
 /// A recording on disk, opened.
@@ -66,7 +57,7 @@ struct Segment {
 pub struct StoredRecording {
     path: PathBuf,
     outline: Outline,
-    segments: Vec<Segment>,
+    segments: Vec<StoredSegment>,
     /// What stands in journals: a recording under way, or one that a crash ended.
     journals: Vec<Vec<(Subject, Rows)>>,
 }
@@ -102,10 +93,10 @@ impl StoredRecording {
         let segments = segment_files(path)?;
         journals.retain(|it| !is_replaced(it, &segments));
         for file in segments {
-            match read_footer(&file) {
-                Ok((metadata, footer)) => {
-                    opened.outline.merge(footer.outline);
-                    opened.segments.push(Segment { path: file, metadata, index: footer.index });
+            match StoredSegment::open(&file) {
+                Ok((segment, outline)) => {
+                    opened.outline.merge(outline);
+                    opened.segments.push(segment);
                 }
                 Err(error @ StorageError::TooNew { .. }) => return Err(error),
                 Err(error) if is_gone(&error) => return Err(error),
@@ -242,48 +233,6 @@ impl StoredRecording {
     }
 }
 
-impl Segment {
-    /// Reads subjects whose rows follow each other in the file.
-    fn append(
-        &self,
-        run: &[&IndexEntry],
-        selection: &Selection,
-        subjects: &mut BTreeMap<Subject, Gathered>,
-    ) -> Result<(), StorageError> {
-        let first_row = run.first().map_or(0, |it| it.first_row);
-        let height = run.iter().map(|it| it.rows).sum();
-        let damaged = |why: String| StorageError::Damaged { path: self.path.clone(), why };
-        let file = File::open(&self.path).map_err(|source| StorageError::Io {
-            path: self.path.clone(),
-            doing: "opening",
-            source,
-        })?;
-        let mut reader = ParquetReader::new(file);
-        reader.set_metadata(self.metadata.clone());
-        let schema = reader.schema().map_err(|it| damaged(it.to_string()))?;
-        let columns = frame::wanted_columns(&schema, selection.metrics.as_deref());
-        let frame = reader
-            .with_slice(Some((first_row, height)))
-            .with_columns(Some(columns))
-            .finish()
-            .map_err(|it| damaged(it.to_string()))?;
-        let span = selection.span;
-        let keep = |times: &[i64]| match span {
-            None => 0..times.len(),
-            Some(span) => {
-                let before = |limit: Timestamp| times.partition_point(|it| *it < limit.as_micros());
-                before(span.from())..before(span.until())
-            }
-        };
-        for entry in run {
-            let part = frame.slice((entry.first_row - first_row) as i64, entry.rows);
-            let rows = subjects.entry(entry.subject.clone()).or_default();
-            frame::append(&part, rows, keep).map_err(|it| damaged(it.to_string()))?;
-        }
-        Ok(())
-    }
-}
-
 fn segment_files(path: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let io = |doing| move |source| StorageError::Io { path: path.to_owned(), doing, source };
     let metadata = std::fs::metadata(path).map_err(io("opening"))?;
@@ -330,32 +279,6 @@ fn is_replaced(journal: &Path, segments: &[PathBuf]) -> bool {
 fn is_gone(error: &StorageError) -> bool {
     let StorageError::Io { source, .. } = error else { return false };
     source.kind() == std::io::ErrorKind::NotFound
-}
-
-fn read_footer(path: &Path) -> Result<(FileMetadataRef, Footer), StorageError> {
-    let damaged = |why: String| StorageError::Damaged { path: path.to_owned(), why };
-    let file = File::open(path).map_err(|source| StorageError::Io {
-        path: path.to_owned(),
-        doing: "opening",
-        source,
-    })?;
-    let mut reader = ParquetReader::new(file);
-    let metadata = reader.get_metadata().map_err(|it| damaged(it.to_string()))?.clone();
-    let pairs = metadata.key_value_metadata().clone().unwrap_or_default();
-    let json = pairs.into_iter().find(|it| it.key == FOOTER_KEY).and_then(|it| it.value);
-    let Some(json) = json else {
-        let why = format!("its footer has no `{FOOTER_KEY}` entry");
-        return Err(StorageError::NotARecording { path: path.to_owned(), why });
-    };
-    let version: serde_json::Value =
-        serde_json::from_str(&json).map_err(|it| damaged(it.to_string()))?;
-    let found = version.get("schema_version").and_then(serde_json::Value::as_u64).unwrap_or(0);
-    if found > u64::from(SCHEMA_VERSION) {
-        let found = u32::try_from(found).unwrap_or(u32::MAX);
-        return Err(StorageError::TooNew { path: path.to_owned(), found, known: SCHEMA_VERSION });
-    }
-    let footer = serde_json::from_value(version).map_err(|it| damaged(it.to_string()))?;
-    Ok((metadata, footer))
 }
 
 fn damage(error: &StorageError) -> BlindSpot {

@@ -6,6 +6,7 @@ use crate::domain::time::TimeSpan;
 use crate::storage::error::StorageError;
 use crate::storage::frame::{Columns, Part};
 use crate::storage::rows::Rows;
+use crate::storage::seal::seal;
 use polars::polars_utils::compression::ZstdLevel;
 use polars::prelude::{KeyValueMetadata, ParquetCompression, ParquetWriter, PolarsError};
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,9 @@ pub(crate) struct Footer {
     pub(crate) outline: Outline,
     /// Where each subject's rows stand in the file.
     pub(crate) index: Vec<IndexEntry>,
+    /// Whether a seal stands before the footer; older segments have none.
+    #[serde(default)]
+    pub(crate) is_sealed: bool,
 }
 
 /// Where the rows of one subject stand in a segment.
@@ -82,7 +86,7 @@ pub(crate) fn write(
     outline.subjects = subjects.into_iter().cloned().collect();
     outline.readings = held.iter().map(|it| it.1.readings()).sum();
     outline.span = index.iter().map(|it| it.span).reduce(TimeSpan::hull);
-    let footer = Footer { schema_version: SCHEMA_VERSION, outline, index };
+    let footer = Footer { schema_version: SCHEMA_VERSION, outline, index, is_sealed: true };
     let json = serde_json::to_string(&footer)
         .map_err(|it| StorageError::Damaged { path: path.to_owned(), why: it.to_string() })?;
     let unfinished = path.with_extension(UNFINISHED);
@@ -95,8 +99,7 @@ pub(crate) fn write(
         (None, Err(it)) => {
             Err(StorageError::Damaged { path: path.to_owned(), why: it.to_string() })
         }
-        (None, Ok(())) => File::open(&unfinished)
-            .and_then(|it| it.sync_all())
+        (None, Ok(())) => seal_and_save(&unfinished)
             .map_err(io("saving"))
             .and_then(|()| std::fs::rename(&unfinished, path).map_err(io("renaming"))),
     };
@@ -105,6 +108,12 @@ pub(crate) fn write(
         let _ = std::fs::remove_file(&unfinished);
     }
     saved.map(|()| footer.outline)
+}
+
+fn seal_and_save(unfinished: &Path) -> std::io::Result<()> {
+    let mut file = File::options().read(true).write(true).open(unfinished)?;
+    seal(&mut file)?;
+    file.sync_all()
 }
 
 /// Keeps why the system refused to write: the Parquet writer tells it as a text, or not at all.

@@ -217,3 +217,34 @@ fn the_bytes_that_samples_take_are_known_before_they_are_read() {
     assert_eq!(recording.bytes_in_memory(&none), 0);
     assert_eq!(read.series(&subjects()[0], Metric::GpuUtilization).unwrap().len(), 100);
 }
+
+/// A decoder of Parquet that meets damaged bytes asks for any amount of memory; see `seal`.
+#[test]
+fn a_damaged_byte_anywhere_in_a_segment_is_told_and_never_decoded() {
+    let rows: Vec<_> = (0..40)
+        .flat_map(|t| {
+            [
+                (t, 0, Metric::GpuUtilization, f64::from(t as i32 % 7)),
+                (t, 1, Metric::SmActive, 0.25),
+            ]
+        })
+        .collect();
+    let (place, _) = stored(&rows, 1000);
+    let path = place.path.join("segment-000000.parquet");
+    let whole = std::fs::read(&path).unwrap();
+    for byte in (0..whole.len()).step_by(5) {
+        for with in [0xff, whole[byte] ^ 1] {
+            let mut damaged = whole.clone();
+            damaged[byte] = with;
+            if damaged == whole {
+                continue;
+            }
+            std::fs::write(&path, &damaged).unwrap();
+            let outcome =
+                StoredRecording::open(&place.path).and_then(|it| it.load(&Selection::default()));
+            let error = outcome.expect_err("something is damaged");
+            assert!(error.to_string().contains("segment-000000.parquet"), "{error}");
+            assert!(!error.remedy().is_empty());
+        }
+    }
+}

@@ -24,7 +24,8 @@ impl Grid {
         let length_us = span.until().micros_since(span.from()).max(1);
         let least_us = length_us as f64 / MOST_BINS;
         let step_us = ((step_s * 1e6).round().max(least_us.ceil()).max(1.0)) as i64;
-        let bins = usize::try_from((length_us + step_us - 1) / step_us).unwrap_or(0);
+        let bins = length_us.unsigned_abs().div_ceil(step_us.unsigned_abs());
+        let bins = usize::try_from(bins).unwrap_or(0);
         Self { start: span.from(), step_us, bins }
     }
 
@@ -91,7 +92,7 @@ impl Grid {
         let mut at = from_us;
         while at < until_us {
             let bin = at / self.step_us;
-            let edge = ((bin + 1) * self.step_us).min(until_us);
+            let edge = (bin + 1).saturating_mul(self.step_us).min(until_us);
             put(bin as usize, (edge - at) as f64);
             at = edge;
         }
@@ -111,6 +112,14 @@ mod tests {
     fn grid(until: i64, step_s: f64) -> Grid {
         let at = Timestamp::from_micros;
         Grid::over(TimeSpan::new(at(0), at(until)).unwrap(), step_s)
+    }
+
+    #[test]
+    fn all_of_time_has_a_bounded_number_of_bins() {
+        let (first, last) = (Timestamp::from_micros(i64::MIN), Timestamp::from_micros(i64::MAX));
+        let grid = Grid::over(TimeSpan::new(first, last).unwrap(), 1.0);
+        assert!((699_000..=700_001).contains(&grid.bins), "{}", grid.bins);
+        assert_eq!(grid.bin_of(first), Some(0));
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Phases {
             self.open.push(Stretch { gpu, label, from: at, last: at });
             return Ok(());
         };
-        let step = at.as_micros() - open.last.as_micros();
+        let step = at.micros_since(open.last);
         if step > 0 && self.steps.len() < STEPS {
             self.steps.push(step);
         }

@@ -52,7 +52,7 @@ impl UnnamedGpu {
                 }
             }
             Some((last, _, _)) => {
-                let step = at.as_micros() - last.as_micros();
+                let step = at.micros_since(*last);
                 self.check(run)?;
                 self.same_stamp = 1;
                 if self.steps.len() < STEPS {

@@ -164,10 +164,11 @@ pub fn epoch(cell: &str, unit: EpochUnit) -> Result<Timestamp, String> {
         if kept.is_empty() { 0 } else { kept.parse().map_err(|_| text.to_owned())? };
     let below = if text.starts_with('-') { -below } else { below };
     let micros = match unit {
-        EpochUnit::Nanoseconds => whole / 1_000,
-        _ => whole * per_unit_micros + below,
+        EpochUnit::Nanoseconds => Some(whole / 1_000),
+        _ => whole.checked_mul(per_unit_micros).and_then(|it| it.checked_add(below)),
     };
-    i64::try_from(micros).map(Timestamp::from_micros).map_err(|_| text.to_owned())
+    let micros = micros.and_then(|it| i64::try_from(it).ok());
+    micros.map(Timestamp::from_micros).ok_or_else(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -220,5 +221,14 @@ mod tests {
         assert_eq!(at("1662858720.0", EpochUnit::Seconds), 1_662_858_720_000_000);
         assert!(epoch("12:00", EpochUnit::Seconds).is_err());
         assert!(epoch("", EpochUnit::Seconds).is_err());
+    }
+
+    #[test]
+    fn a_count_beyond_every_calendar_is_refused() {
+        for text in [i128::MAX.to_string(), i128::MIN.to_string(), format!("{}.5", i64::MAX)] {
+            for unit in [EpochUnit::Seconds, EpochUnit::Milliseconds] {
+                assert_eq!(epoch(&text, unit), Err(text.clone()));
+            }
+        }
     }
 }

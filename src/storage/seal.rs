@@ -1,0 +1,188 @@
+//! Sums over the bytes of a Parquet file, so that damage is found before the file is decoded.
+//!
+//! A decoder of Parquet that meets a damaged byte may ask for any amount of memory. What does not have the
+//! sums that were written with it is therefore never decoded. The seal lies between the data and the footer:
+//! readers go to places that the footer names, and never come by.
+//!
+//! ```text
+//! data | seal: a mark, the sum of the data, the sum of what follows | footer | its length | PAR1
+//! ```
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+/// Begins a seal; the number is its version.
+const MARK: [u8; 8] = *b"cotnsl01";
+/// Mark and two sums.
+const SEAL_BYTES: u64 = 24;
+/// Ends every Parquet file.
+const PARQUET: &[u8; 4] = b"PAR1";
+/// Length of the footer and the mark of Parquet.
+const ENDING_BYTES: u64 = 8;
+/// Bytes that are read at once; whole words.
+const CHUNK: usize = 64 * 1024;
+
+/// Why the bytes of a file are not decoded.
+pub(crate) const FOOTER_DIFFERS: &str = "its footer is not the one that was written";
+/// Why the bytes of a file are not decoded.
+pub(crate) const DATA_DIFFER: &str = "its data are not those that were written";
+/// Why the bytes of a file are not decoded.
+pub(crate) const NO_SEAL: &str = "its seal is gone, so that nobody knows what else is";
+
+/// What a file says about its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seal {
+    /// Bytes before it.
+    data_bytes: u64,
+    data_sum: u64,
+}
+
+impl Seal {
+    /// Whether the data are those that were written; reads all of them.
+    pub(crate) fn fits(&self, file: &mut File) -> io::Result<bool> {
+        file.seek(SeekFrom::Start(0))?;
+        Ok(sum(file, self.data_bytes)? == Some(self.data_sum))
+    }
+}
+
+/// What the end of a file turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// The footer is the one that was written.
+    Whole(Seal),
+    /// It is another.
+    Damaged,
+    /// There is no seal: another program wrote the file, or it is no Parquet at all.
+    Unsealed,
+}
+
+/// Puts the seal into a Parquet file that was just written.
+pub(crate) fn seal(file: &mut File) -> io::Result<()> {
+    let Some(tail_at) = tail_at(file)? else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not end as Parquet does"));
+    };
+    file.seek(SeekFrom::Start(0))?;
+    let data_sum = sum(file, tail_at)?.unwrap_or_default();
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(tail_at))?;
+    file.read_to_end(&mut tail)?;
+    let tail_sum = sum(&mut tail.as_slice(), tail.len() as u64)?.unwrap_or_default();
+    file.seek(SeekFrom::Start(tail_at))?;
+    let parts = [&MARK[..], &data_sum.to_le_bytes(), &tail_sum.to_le_bytes(), &tail];
+    file.write_all(&parts.concat())
+}
+
+/// Looks at the end of a file; its data are left alone.
+pub(crate) fn ending(file: &mut File) -> io::Result<Ending> {
+    let Some(tail_at) = tail_at(file)? else { return Ok(Ending::Unsealed) };
+    let Some(data_bytes) = tail_at.checked_sub(SEAL_BYTES) else { return Ok(Ending::Unsealed) };
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(data_bytes))?;
+    let mut seal = [0; SEAL_BYTES as usize];
+    file.read_exact(&mut seal)?;
+    let (mark, sums) = seal.split_at(MARK.len());
+    if mark != MARK {
+        return Ok(Ending::Unsealed);
+    }
+    let (data_sum, tail_sum) = sums.split_at(size_of::<u64>());
+    let is_whole = sum(file, length - tail_at)?.is_some_and(|it| it.to_le_bytes() == *tail_sum);
+    let data_sum = data_sum.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+    Ok(if is_whole { Ending::Whole(Seal { data_bytes, data_sum }) } else { Ending::Damaged })
+}
+
+/// Where the footer begins; `None` where the file does not end as Parquet does.
+fn tail_at(file: &mut File) -> io::Result<Option<u64>> {
+    let length = file.metadata()?.len();
+    let Some(ending_at) = length.checked_sub(ENDING_BYTES) else { return Ok(None) };
+    file.seek(SeekFrom::Start(ending_at))?;
+    let (mut footer_bytes, mut mark) = ([0; 4], [0; 4]);
+    file.read_exact(&mut footer_bytes)?;
+    file.read_exact(&mut mark)?;
+    let tail_at = ending_at.checked_sub(u64::from(u32::from_le_bytes(footer_bytes)));
+    Ok(tail_at.filter(|_| mark == *PARQUET))
+}
+
+/// The sum of so many bytes; `None`: there are fewer.
+///
+/// FNV-1a over words of eight bytes instead of single ones. Each step is a bijection, so that no change of
+/// one word goes unseen; another one does with a chance of 1 in 2^64. It guards against damage, not against malice.
+fn sum(input: &mut impl Read, length: u64) -> io::Result<Option<u64>> {
+    let step = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+    let mut input = input.take(length);
+    let mut hash = step(0xcbf2_9ce4_8422_2325, length);
+    let mut seen = 0;
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        let count = fill(&mut input, &mut chunk)?;
+        seen += count as u64;
+        for part in chunk[..count].chunks(size_of::<u64>()) {
+            let mut word = [0; size_of::<u64>()];
+            word[..part.len()].copy_from_slice(part);
+            hash = step(hash, u64::from_le_bytes(word));
+        }
+        if count < CHUNK {
+            return Ok((seen == length).then_some(hash));
+        }
+    }
+}
+
+/// Fills a buffer as far as there are bytes.
+fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match input.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
+
+    fn sealed() -> Vec<u8> {
+        let mut file = file(b"PAR1 some data footer\x06\0\0\0PAR1");
+        seal(&mut file).unwrap();
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn no_byte_of_a_sealed_file_changes_unseen() {
+        let whole = sealed();
+        let Ending::Whole(seal) = ending(&mut file(&whole)).unwrap() else { panic!("it is whole") };
+        assert!(seal.fits(&mut file(&whole)).unwrap());
+        for place in 0..whole.len() {
+            for change in [1, 0x80, 0xff] {
+                let mut damaged = whole.clone();
+                damaged[place] ^= change;
+                let is_seen = match ending(&mut file(&damaged)).unwrap() {
+                    Ending::Whole(seal) => !seal.fits(&mut file(&damaged)).unwrap(),
+                    Ending::Damaged | Ending::Unsealed => true,
+                };
+                assert!(is_seen, "byte {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_or_no_parquet_has_no_seal() {
+        let whole = sealed();
+        for length in 0..whole.len() {
+            assert_eq!(ending(&mut file(&whole[..length])).unwrap(), Ending::Unsealed);
+        }
+        assert!(seal(&mut file(b"something else")).is_err());
+    }
+}
