@@ -49,6 +49,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("clap_complete", &["cli::completions"]),
     ("clap_mangen", &["cli::man"]),
     ("cotenant_scenario", &["cli::demo", "cli::scenario"]),
+    ("crc32fast", &["storage::seal"]),
     ("csv", &["report::render::csv", "cli::export"]),
     ("epaint_default_fonts", &["report::plot"]),
     ("flate2", &["import::text::decompress", "cli::export"]),

@@ -114,6 +114,11 @@ fn io(path: &Path, doing: &'static str) -> impl FnOnce(std::io::Error) -> Storag
 }
 
 fn opened(path: &Path) -> Result<File, StorageError> {
+    // Opening a pipe would wait for somebody to write into it.
+    if !std::fs::metadata(path).map_err(io(path, "opening"))?.is_file() {
+        let why = "it is no file".to_owned();
+        return Err(StorageError::Damaged { path: path.to_owned(), why });
+    }
     File::open(path).map_err(io(path, "opening"))
 }
 
