@@ -98,8 +98,8 @@ fn a_thousand_million_seconds_without_a_look_are_a_gap() {
     let far = |it: i64| if it < 50 { it } else { it + 1_000_000_000 };
     bench.file("gap.csv", capture((0..100).map(|it| (at(far(it)), (it % 90).to_string()))));
     let found = bench.analyse(&["gap.csv"]);
-    let coverage = &support::scope(&found, UUID, None)["coverage"];
-    assert_eq!(coverage["gaps"].as_u64().or(coverage["holes"].as_u64()), Some(1), "{coverage}");
+    let idle = &support::scope(&found, UUID, None)["profile"]["bursts"]["gap_lengths"];
+    assert_eq!(idle["max_s"].as_f64(), Some(45.0), "time without a look is not idle: {idle}");
     bench.run(&["recommend", "gap.csv"]).expect_code(3);
     bench
         .file("rare.csv", capture((0..100).map(|it| (at(it * 10_000_000), (it % 90).to_string()))));

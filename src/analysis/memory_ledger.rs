@@ -1,19 +1,18 @@
 //! Who held how much device memory at every instant: one grid for a device and all that lives on it.
 
 use crate::analysis::counted_memory::raise_to_counts;
-use crate::domain::ident::{GpuId, Subject, TenantId};
+use crate::analysis::memory_accounts::{Account, Accounts, accounts, largest, others, tenants_of};
+use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
-use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
 use crate::domain::series::Series;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::stats::quantile::quantile;
-use std::collections::BTreeMap;
 
 /// A sample stands for this many intervals at most; then nothing is known.
 const LONGEST_HOLD: f64 = 2.5;
 /// Most tenants that are kept apart, those with the highest peaks; the others are one.
-const MOST_MEMBERS: usize = 24;
+pub(crate) const MOST_MEMBERS: usize = 24;
 /// Most bins of all members together while they are compared; of more only those with the highest peaks are laid out.
 const MOST_CELLS: usize = 32_000_000;
 /// Most bins of a grid: a day at ten samples a second has fewer.
@@ -65,12 +64,6 @@ pub(crate) struct Member {
     /// Time between two samples, in seconds.
     pub(crate) interval_s: f64,
 }
-
-/// One member and its series.
-type Account<'a> = (Subject, Vec<&'a Series>);
-
-/// Accounts by name.
-type Accounts<'a> = BTreeMap<String, Account<'a>>;
 
 impl Ledger {
     /// One ledger for the device, or one for each MIG instance; none where no memory was recorded.
@@ -234,29 +227,6 @@ impl Ledger {
     }
 }
 
-/// The accounts with the highest samples, and all others as one.
-fn largest<'a>(accounts: Accounts<'a>, space: &Subject) -> Accounts<'a> {
-    if accounts.len() <= MOST_MEMBERS {
-        return accounts;
-    }
-    let peak = |all: &[&Series]| all.iter().filter_map(|it| it.highest()).fold(0.0, f64::max);
-    let mut ranked: Vec<(f64, String, Account<'a>)> =
-        accounts.into_iter().map(|(label, account)| (peak(&account.1), label, account)).collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let rest = ranked.split_off(MOST_MEMBERS - 1);
-    let (label, subject) = others(rest.len(), space);
-    let series = rest.into_iter().flat_map(|it| it.2.1).collect();
-    let kept = ranked.into_iter().map(|it| (it.1, it.2));
-    kept.chain([(label, (subject, series))]).collect()
-}
-
-/// What so many small members are called together.
-fn others(count: usize, space: &Subject) -> (String, Subject) {
-    let label = format!("{count} others");
-    let tenant = TenantId::new(label.clone());
-    (label, Subject::Tenant { gpu: space.gpu().cloned(), tenant })
-}
-
 /// Many small members as one.
 fn together(rest: &[Member], space: &Subject) -> Option<Member> {
     let (label, subject) = others(rest.len(), space);
@@ -268,45 +238,6 @@ fn together(rest: &[Member], space: &Subject) -> Option<Member> {
         bytes: (0..first.bytes.len()).map(sum).collect(),
         interval_s: rest.iter().map(|it| it.interval_s).fold(0.0, f64::max),
     })
-}
-
-/// Tenants of an instance, by name.
-fn tenants_of(space: &Subject, outline: &Outline) -> Vec<String> {
-    let Subject::MigInstance { instance } = space else { return Vec::new() };
-    let own = outline.mig_instances.iter().filter(|it| it.instance == *instance);
-    own.flat_map(|it| it.tenants.iter().map(|it| it.as_str().to_owned())).collect()
-}
-
-/// Memory series by tenant: of its processes, or its own where no process of it was seen.
-fn accounts<'a>(
-    gpu: &GpuId,
-    part: &'a Recording,
-    is_here: impl Fn(String) -> bool,
-) -> Accounts<'a> {
-    let outline = &part.outline;
-    let mut accounts: Accounts<'a> = BTreeMap::new();
-    let held = part.traces.iter().filter(|it| it.0.gpu() == Some(gpu));
-    let held = held.filter_map(|it| Some((it.0, it.1.get(Metric::FramebufferUsed)?)));
-    let held: Vec<(&Subject, &Series)> = held.filter(|it| !it.1.is_empty()).collect();
-    for (subject, series) in &held {
-        let Subject::Process { process, .. } = subject else { continue };
-        let tenant = outline.processes.of(gpu, *process).and_then(|it| it.tenant.clone());
-        let owner = match tenant {
-            Some(tenant) => Subject::Tenant { gpu: Some(gpu.clone()), tenant },
-            None => (*subject).clone(),
-        };
-        let account = accounts.entry(outline.label(&owner)).or_insert((owner, Vec::new()));
-        account.1.push(series);
-    }
-    for (subject, series) in held {
-        if matches!(subject, Subject::Tenant { .. }) {
-            accounts
-                .entry(outline.label(subject))
-                .or_insert_with(|| (subject.clone(), vec![series]));
-        }
-    }
-    accounts.retain(|label, _| is_here(label.clone()));
-    accounts
 }
 
 /// What the driver keeps for itself: as it says, or what is neither used nor free.

@@ -21,6 +21,7 @@ mod idle;
 pub mod influence;
 mod levels;
 mod meeting;
+mod memory_accounts;
 pub mod memory_findings;
 mod memory_ledger;
 pub mod out_of_memory;
