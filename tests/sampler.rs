@@ -343,7 +343,9 @@ fn refusals() -> Vec<Case> {
                 |it| {
                     it.says("nvmlDeviceGetGraphicsRunningProcesses takes 20");
                     it.spot(BlindSpotKind::TooCoarse, "instead of every 2.00 s");
-                    assert!(it.device(0, Metric::SmClock).len() >= 50);
+                    // With the list in every look there would be 23.
+                    let looks = it.device(0, Metric::SmClock).len();
+                    assert!(looks >= 30, "{looks}: the rest goes on: {} {}", it.stderr, it.spots());
                 },
             )
         },
