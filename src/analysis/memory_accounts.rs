@@ -75,3 +75,26 @@ pub(crate) fn others(count: usize, space: &Subject) -> (String, Subject) {
     let tenant = TenantId::new(label.clone());
     (label, Subject::Tenant { gpu: space.gpu().cloned(), tenant })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Timestamp;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_largest_stay_apart_and_no_series_of_the_others_is_lost() {
+        let times = Arc::new(vec![Timestamp::from_micros(0)]);
+        let held = |bytes: usize| Series::new(Arc::clone(&times), vec![bytes as f64]).unwrap();
+        let all: Vec<Series> = (0..40).map(held).collect();
+        let space = Subject::device(&GpuId::from_index(0));
+        let account = |(place, it)| (format!("t{place:02}"), (space.clone(), vec![it]));
+        let accounts: Accounts<'_> = all.iter().enumerate().map(account).collect();
+        let kept = largest(accounts, &space);
+        assert_eq!(kept.len(), MOST_MEMBERS);
+        assert!(kept.contains_key("t17") && !kept.contains_key("t16"), "{:?}", kept.keys());
+        let rest = &kept["17 others"].1;
+        assert_eq!(rest.iter().filter_map(|it| it.highest()).fold(0.0, f64::max), 16.0);
+        assert_eq!(rest.len(), 17);
+    }
+}

@@ -71,6 +71,20 @@ fn check_places(arguments: &WhatIfArgs) -> Result<(), CliError> {
     arguments.out.as_deref().map_or(Ok(()), |it: &Path| protected.check_file(it))
 }
 
+/// Demands that keep no phase: why, behind the name of the tenant, and what to do.
+const WITHOUT_PHASE: [(Assumption, &str, &str); 2] = [
+    (
+        Assumption::OrderDrawn,
+        "was counted by an exporter, which kept nothing of when it was busy between two scrapes",
+        "leave --as-recorded out, or record with `cotenant record`",
+    ),
+    (
+        Assumption::PartPlayed,
+        "did so much that only stretches of it are played",
+        "leave --as-recorded out, or take a shorter window with --from and --to",
+    ),
+];
+
 /// Errors: tenants that were not recorded at the same time have no phase to keep.
 fn check_phases(found: &[Found]) -> Result<(), CliError> {
     let refuse = |message: String| {
@@ -79,23 +93,11 @@ fn check_phases(found: &[Found]) -> Result<(), CliError> {
     };
     let mut spans = Vec::new();
     for it in found {
-        if it.party.demand.assumptions.contains(&Assumption::OrderDrawn) {
-            let name = &it.party.name;
-            return Err(CliError::usage(
-                format!(
-                    "what `{name}` did was counted by an exporter: when it was busy between two scrapes was not kept, so it has no phase"
-                ),
-                "leave --as-recorded out, or record with `cotenant record`",
-            ));
-        }
-        if it.party.demand.assumptions.contains(&Assumption::PartPlayed) {
-            let name = &it.party.name;
-            return Err(CliError::usage(
-                format!(
-                    "`{name}` did so much that only stretches of it are played, so it has no phase"
-                ),
-                "leave --as-recorded out, or take a shorter window with --from and --to",
-            ));
+        let assumed = &it.party.demand.assumptions;
+        let without_phase = WITHOUT_PHASE.iter().find(|known| assumed.contains(&known.0));
+        if let Some((_, why, remedy)) = without_phase {
+            let message = format!("`{}` {why}, so it has no phase", it.party.name);
+            return Err(CliError::usage(message, *remedy));
         }
         match it.span {
             Some(span) => spans.push((span, &it.party.name)),

@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn more_requests_than_are_played_keep_their_rate_and_their_work() {
         let mut part = Recording::default();
-        // 2000 a second for six hours, in bins of a minute; one more stops the clock for a second time.
+        // 2000 a second for six hours, in bins of a minute.
         let offered = every(60_000_000, 360, |it| 1500.0 + 1000.0 * (it % 2) as f64);
         put(&mut part, service(), Metric::OfferedLoad, &offered);
         let busy = every(1_000_000, 21_600, |it| 39.0 + (it % 3) as f64);
@@ -350,17 +350,20 @@ mod tests {
     }
 
     #[test]
-    fn years_in_which_nobody_looked_cost_no_memory_and_a_short_idle_time_stays() {
+    fn years_in_which_nobody_looked_cost_no_memory_and_a_minute_without_work_stays() {
         let mut part = Recording::default();
         let process = ProcessKey { pid: 7, started: None };
         let described = Process { gpu: gpu(), process, name: None, tenant: Some(tenant()) };
         part.outline.processes.push(described);
-        let mut samples = every(100_000, 1_000, |_| 40.0);
-        let later = 300_000 * HOUR_US;
-        samples.extend(every(100_000, 1_000, |_| 40.0).iter().map(|it| (later + it.0, it.1)));
+        let busy = every(100_000, 1_000, |_| 40.0);
+        let minute = 160_000_000;
+        let samples: Vec<(i64, f64)> = [0, minute, 300_000 * HOUR_US]
+            .iter()
+            .flat_map(|from| busy.iter().map(move |it| (from + it.0, it.1)))
+            .collect();
         put(&mut part, Subject::Process { gpu: gpu(), process }, Metric::GpuUtilization, &samples);
         let found = recorded(&part, false).expect("activity");
-        assert!((found.timeline.span_s() - 200.0).abs() < 1.0, "{}", found.timeline.span_s());
-        assert!((found.timeline.busy_share() - 0.4).abs() < 0.01);
+        assert!((found.timeline.span_s() - 360.0).abs() < 1.0, "{}", found.timeline.span_s());
+        assert!((found.timeline.busy_share() - 0.4 * 300.0 / 360.0).abs() < 0.01);
     }
 }

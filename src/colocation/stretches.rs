@@ -42,10 +42,8 @@ impl Played {
     pub(crate) fn of(pieces: &[f64]) -> Self {
         let count = pieces.len();
         let total: f64 = pieces.iter().sum();
-        // Neither does what is not a number hold a number of pieces.
-        if total <= MOST_PIECES || count == 0 || !total.is_finite() {
-            let bins = std::iter::once(0..count).collect();
-            return Self { bins, of_bin: 1.0, is_all: total <= MOST_PIECES };
+        if total <= MOST_PIECES {
+            return Self { bins: std::iter::once(0..count).collect(), of_bin: 1.0, is_all: true };
         }
         let mut share = MOST_PIECES / total;
         let mut bins = whole_bins(count, share);

@@ -226,7 +226,6 @@ fn processes_of<'a>(part: &'a Recording, gpu: &'a GpuId, tenant: &TenantId) -> V
     traces.filter(|it| it.get(Metric::GpuUtilization).is_some_and(|it| it.len() > 1)).collect()
 }
 
-/// Processes together, on the grid of the first; a process that is not listed while the GPU is watched is idle.
 /// Stretches of time in which nobody was looked at, left out of a record that would be too long with them.
 #[derive(Debug, Default)]
 struct Gone {
@@ -235,7 +234,7 @@ struct Gone {
 }
 
 impl Gone {
-    /// Bins between two that have samples, where more than [`MOST_BINS`]/1000 follow each other.
+    /// Bins between two that have samples, where more than a thousandth of [`MOST_BINS`] follow each other.
     fn of(all: &[&Series], bin_of: impl Fn(Timestamp) -> i64) -> Self {
         let mut bins: Vec<i64> =
             all.iter().flat_map(|it| it.times()).map(|it| bin_of(*it)).collect();
@@ -256,6 +255,7 @@ impl Gone {
     }
 }
 
+/// Processes together, on the grid of the first; a process that is not listed while the GPU is watched is idle.
 fn summed<'a>(
     processes: &[&'a Trace],
     device: Option<&Trace>,

@@ -22,6 +22,13 @@ const ENDING_BYTES: u64 = 8;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 
+/// How a footer says that there is a seal; it stands at the end of what is kept in the footer.
+const SAYS_SEALED: &[u8] = br#""is_sealed":true"#;
+/// How a footer says who wrote the file.
+const WRITER: &[u8] = b"Polars";
+/// Bytes at the end of a file in which both stand.
+const LAST_BYTES: u64 = 1 << 20;
+
 /// Why the bytes of a file are not decoded.
 pub(crate) const FOOTER_DIFFERS: &str = "its footer is not the one that was written";
 /// Why the bytes of a file are not decoded.
@@ -78,16 +85,29 @@ pub(crate) fn ending(file: &mut File) -> io::Result<Ending> {
     let Some(data_bytes) = tail_at.checked_sub(SEAL_BYTES) else { return Ok(Ending::Unsealed) };
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(data_bytes))?;
-    let mut seal = [0; SEAL_BYTES as usize];
-    file.read_exact(&mut seal)?;
-    let (mark, sums) = seal.split_at(MARK.len());
+    let (mut mark, mut data_sum, mut tail_sum) = (MARK, [0; 4], [0; 4]);
+    file.read_exact(&mut mark)?;
     if mark != MARK {
         return Ok(Ending::Unsealed);
     }
-    let (data_sum, tail_sum) = sums.split_at(size_of::<u32>());
-    let is_whole = sum(file, length - tail_at)?.is_some_and(|it| it.to_le_bytes() == *tail_sum);
-    let data_sum = data_sum.iter().rev().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
-    Ok(if is_whole { Ending::Whole(Seal { data_bytes, data_sum }) } else { Ending::Damaged })
+    file.read_exact(&mut data_sum)?;
+    file.read_exact(&mut tail_sum)?;
+    let is_whole = sum(file, length - tail_at)? == Some(u32::from_le_bytes(tail_sum));
+    let seal = Seal { data_bytes, data_sum: u32::from_le_bytes(data_sum) };
+    Ok(if is_whole { Ending::Whole(seal) } else { Ending::Damaged })
+}
+
+/// Whether the end of a file without a seal says that one was written with it.
+///
+/// It is looked for in the bytes: a decoder of footers that meets damage panics. Another program that rewrites a segment
+/// takes over what its footer says, and signs with its own name.
+pub(crate) fn was_sealed(file: &mut File) -> io::Result<bool> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LAST_BYTES)))?;
+    let mut last = Vec::new();
+    Read::by_ref(file).take(LAST_BYTES).read_to_end(&mut last)?;
+    let says = |it: &[u8]| last.windows(it.len()).any(|window| window == it);
+    Ok(says(SAYS_SEALED) && says(WRITER))
 }
 
 /// Where the footer begins; `None` where the file does not end as Parquet does.

@@ -15,9 +15,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Who wrote a segment of ours; another program that rewrites one takes its footer over, but not its seal.
-const WRITER: &str = "Polars";
-
 /// One segment, opened.
 #[derive(Debug)]
 pub(crate) struct StoredSegment {
@@ -40,15 +37,14 @@ impl StoredSegment {
         let seal = match ending {
             Ending::Whole(seal) => Some(seal),
             Ending::Damaged => return Err(damaged(FOOTER_DIFFERS.to_owned())),
+            Ending::Unsealed if seal::was_sealed(&mut file).map_err(io(path, "reading"))? => {
+                return Err(damaged(NO_SEAL.to_owned()));
+            }
             Ending::Unsealed => None,
         };
         let mut reader = ParquetReader::new(file);
         let metadata = reader.get_metadata().map_err(|it| damaged(it.to_string()))?.clone();
         let footer = footer(path, &metadata)?;
-        let is_ours = metadata.created_by.as_deref() == Some(WRITER);
-        if seal.is_none() && footer.is_sealed && is_ours {
-            return Err(damaged(NO_SEAL.to_owned()));
-        }
         let (path, index) = (path.to_owned(), footer.index);
         Ok((Self { path, metadata, index, seal, is_whole: OnceLock::new() }, footer.outline))
     }

@@ -218,6 +218,27 @@ fn the_bytes_that_samples_take_are_known_before_they_are_read() {
     assert_eq!(read.series(&subjects()[0], Metric::GpuUtilization).unwrap().len(), 100);
 }
 
+#[test]
+fn a_footer_that_is_damaged_together_with_its_seal_is_not_decoded_either() {
+    let rows: Vec<_> = (0..40).map(|t| (t, 0, Metric::GpuUtilization, 5.0)).collect();
+    let (place, _) = stored(&rows, 1000);
+    let path = place.path.join("segment-000000.parquet");
+    let mut whole = std::fs::read(&path).unwrap();
+    let mark = whole.windows(8).rposition(|it| it == b"cotnsl01").expect("a seal");
+    whole[mark] ^= 1;
+    let mut taken = Vec::new();
+    for byte in mark + 16..whole.len() - 8 {
+        let mut damaged = whole.clone();
+        damaged[byte] ^= 0xff;
+        std::fs::write(&path, &damaged).unwrap();
+        if StoredRecording::open(&place.path).is_ok() {
+            taken.push(byte);
+        }
+    }
+    // Where the words that tell of a seal are hit, the rest of the footer is whole.
+    assert!(taken.len() <= br#""is_sealed":truePolars"#.len(), "{taken:?}");
+}
+
 /// A decoder of Parquet that meets damaged bytes asks for any amount of memory; see `seal`.
 #[test]
 fn a_damaged_byte_anywhere_in_a_segment_is_told_and_never_decoded() {

@@ -19,8 +19,7 @@ const LARGEST: u64 = 1 << 30;
 const PROBE: u64 = 1 << 20;
 /// Length of the header, in bytes.
 const HEADER: usize = 100;
-/// Fewest bytes that a row without columns takes in a file, and each column one more, even where it is NULL; more rows than
-/// that are a loop in damaged pages.
+/// Fewest bytes that a row takes in a file; more rows than that are a loop in damaged pages.
 const LEAST_ROW: u64 = 4;
 /// Longest name that is taken from a cell, in characters.
 const LONGEST_NAME: usize = 400;
@@ -181,7 +180,6 @@ impl Database {
         let names: Vec<String> = columns.iter().map(|it| format!("[{it}]")).collect();
         let question = format!("SELECT {} FROM [{table}]", names.join(", "));
         run.line = 0;
-        let most = self.size / (LEAST_ROW + self.table(table).map_or(0, |it| it.len() as u64));
         let mut statement =
             self.connection.prepare(&question).map_err(|it| failed(run, table, it))?;
         let mut rows = statement.query([]).map_err(|it| failed(run, table, it))?;
@@ -189,7 +187,7 @@ impl Database {
             let Some(row) = rows.next().map_err(|it| failed(run, table, it))? else {
                 return Ok(());
             };
-            if run.line >= most {
+            if run.line >= self.size / LEAST_ROW {
                 let looped = format!("table {table}: more rows than the file can hold");
                 return Err(run.read_error(io::Error::other(looped)));
             }

@@ -88,8 +88,12 @@ pub(crate) fn disturbs(verdict: &Verdict) -> Option<&'static str> {
 /// The cheapest measurement that could change the verdict, as a sentence; `None` where none could.
 pub(crate) fn next_step(verdict: &Verdict) -> Option<String> {
     let it = &verdict.measurement.as_ref()?.measurement;
-    let what = sentence(&it.sentence);
-    Some(format!("To settle it: {}{}.", uncapitalised(&what), about(it)))
+    Some(format!("To settle it: {}", uncapitalised(&to_measure(it))))
+}
+
+/// A measurement and how long it takes, as a sentence.
+pub(crate) fn to_measure(it: &Measurement) -> String {
+    format!("{}{}.", sentence(&it.sentence), about(it))
 }
 
 /// How long a measurement takes, for the end of its sentence; nothing for an answer or a look.

@@ -6,7 +6,7 @@ use crate::recommender::verdict::Outcome;
 use crate::report::ReportInput;
 use crate::report::block::{Block, Caveat, Mark};
 use crate::report::pieces::statement;
-use crate::report::recommend::lead::next_step;
+use crate::report::recommend::lead::to_measure;
 use crate::report::sections::influence::every_untold;
 use crate::report::sections::{Section, title};
 use crate::report::wording::{capitalised, clean, list, name, sentence, some, span};
@@ -39,8 +39,9 @@ impl Section for BlindSpots {
 fn settling(input: &ReportInput<'_>) -> Vec<Block> {
     let mut told: Vec<(&str, String, Vec<String>)> = Vec::new();
     for verdict in input.recommendation.verdicts {
-        let bare = |it: String| capitalised(it.trim_start_matches("To settle it: "));
-        let measurement = next_step(verdict).map(|it| ("measure", bare(it)));
+        let measurement = verdict.measurement.as_ref();
+        let measurement =
+            measurement.map(|it| ("measure", capitalised(&to_measure(&it.measurement))));
         let answer = verdict.answers.first().map(|it| ("answer", it.sentence.clone()));
         let is_proposed = matches!(verdict.outcome, Outcome::Share | Outcome::Exclusive);
         let lowered = verdict
