@@ -1,7 +1,7 @@
 //! Which recordings a plan is made from: folders, patterns, partitions by host and date, foreign logs.
 
 use crate::cli::error::CliError;
-use crate::cli::spool::{is_standard_input, name_of};
+use crate::cli::spool::{called, is_standard_input, name_of};
 use crate::domain::glob;
 use crate::storage::StoredRecording;
 use crate::storage::findings::is_kept;
@@ -31,7 +31,8 @@ impl RecordingSource {
 
     /// Name for people, and of a host that no recording names.
     pub(crate) fn name(&self) -> String {
-        self.file().split('.').next().unwrap_or_default().to_owned()
+        let called = self.paths.first().map(|it| called(it)).unwrap_or_default();
+        called.split('.').next().unwrap_or_default().to_owned()
     }
 }
 

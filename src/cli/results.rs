@@ -8,7 +8,7 @@ use crate::cli::input::{Input, open};
 use crate::cli::moment::Moment;
 use crate::cli::node_files::policy;
 use crate::cli::progress::in_parts;
-use crate::cli::spool::name_of;
+use crate::cli::spool::{name_of, title};
 use crate::cli::tenants::clock_offsets;
 use crate::cli::weighed::{Weighed, Weighing, weigh};
 use crate::domain::ident::{GpuId, Subject};
@@ -146,8 +146,8 @@ pub(crate) fn first_name(inputs: &[std::path::PathBuf]) -> String {
 pub(crate) fn title_of(inputs: &[std::path::PathBuf]) -> String {
     match inputs {
         [] => String::new(),
-        [one] => name_of(one),
-        [first, rest @ ..] => format!("{} and {} more", name_of(first), rest.len()),
+        [one] => title(one),
+        [first, rest @ ..] => format!("{} and {} more", title(first), rest.len()),
     }
 }
 

@@ -43,6 +43,22 @@ pub(crate) fn name_of(path: &Path) -> String {
     }
 }
 
+/// The same, where a folder called `recording` goes by the folder around it.
+pub(crate) fn title(path: &Path) -> String {
+    let around = path.parent().and_then(Path::file_name);
+    match (around, name_of(path)) {
+        (Some(around), name) if name == "recording" => around.to_string_lossy().into_owned(),
+        (_, name) => name,
+    }
+}
+
+/// That title without its ending.
+pub(crate) fn called(path: &Path) -> String {
+    let title = title(path);
+    let stem = Path::new(&title).file_stem();
+    stem.map_or(title.clone(), |it| it.to_string_lossy().into_owned())
+}
+
 /// Whether a path is the argument for standard input.
 pub(crate) fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == STANDARD_INPUT
@@ -68,4 +84,17 @@ fn spool(path: &Path, stream: &mut dyn std::io::Read) -> Result<NamedTempFile, C
     std::io::copy(stream, &mut file)
         .map_err(|it| CliError::file(path, "copying into a temporary file", &it))?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_called_recording_goes_by_the_one_around_it() {
+        assert_eq!(title(Path::new("runs/night/recording")), "night");
+        assert_eq!(title(Path::new("recording")), "recording");
+        assert_eq!(called(Path::new("runs/night/recording")), "night");
+        assert_eq!(called(Path::new("runs/smi.csv")), "smi");
+    }
 }

@@ -4,7 +4,7 @@ use crate::cli::error::CliError;
 use crate::cli::input::{Input, open};
 use crate::cli::output;
 use crate::cli::progress::during;
-use crate::cli::spool::name_of;
+use crate::cli::spool::called;
 use crate::cli::whatif_args::WhatIfArgs;
 use crate::cli::whatif_memory::{steady, together};
 use crate::cli::whatif_seen::{Seen, seen};
@@ -106,19 +106,6 @@ fn split(text: &str) -> (PathBuf, Option<&str>) {
     match places().find(|it| exists(&text[..*it])).or_else(|| places().next()) {
         Some(place) => (PathBuf::from(&text[..place]), Some(&text[place + 1..])),
         None => (PathBuf::from(text), None),
-    }
-}
-
-/// Name of an input for people: a folder called `recording` goes by the folder around it.
-fn called(path: &Path) -> String {
-    let name = name_of(path);
-    let around =
-        path.parent().and_then(Path::file_name).map(|it| it.to_string_lossy().into_owned());
-    match around {
-        Some(around) if name == "recording" => around,
-        _ => Path::new(&name)
-            .file_stem()
-            .map_or(name.clone(), |it| it.to_string_lossy().into_owned()),
     }
 }
 
@@ -306,11 +293,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stands_behind_the_input_and_a_recording_goes_by_its_folder() {
+    fn a_name_stands_behind_the_input() {
         assert_eq!(split("nowhere#a#b"), (PathBuf::from("nowhere"), Some("a#b")));
         assert_eq!(split("-#chat"), (PathBuf::from("-"), Some("chat")));
         assert_eq!(split("Cargo.toml"), (PathBuf::from("Cargo.toml"), None));
-        assert_eq!(called(Path::new("runs/night/recording")), "night");
-        assert_eq!(called(Path::new("runs/smi.csv")), "smi");
     }
 }

@@ -45,3 +45,15 @@ pub struct BlindSpot {
     /// What would let it be seen; empty when nothing can.
     pub remedy: String,
 }
+
+impl BlindSpot {
+    /// What happened without the name of the metric in front, and that name; `None` where the sentence does not begin with it.
+    pub fn parts(&self) -> (Option<&'static str>, &str) {
+        let label = self.metric.map(|it| it.spec().label);
+        let told = label.and_then(|it| self.detail.strip_prefix(it)?.strip_prefix(": "));
+        match told {
+            Some(rest) => (label, rest),
+            None => (None, &self.detail),
+        }
+    }
+}

@@ -50,7 +50,8 @@ impl fmt::Display for Seconds {
             it if it < 0.999_5 => (self.0 * 1e3, "ms"),
             it if it < 120.0 => (self.0, "s"),
             it if it < 7200.0 => (self.0 / 60.0, "min"),
-            _ => (self.0 / 3600.0, "h"),
+            it if it < 3.0 * 86_400.0 => (self.0 / 3600.0, "h"),
+            _ => (self.0 / 86_400.0, "days"),
         };
         match value.abs() {
             it if it >= 99.5 => write!(f, "{value:.0} {unit}"),

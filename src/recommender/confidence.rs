@@ -183,7 +183,12 @@ fn unstated(situation: &Situation) -> Vec<Lowered> {
         let (are, their) = if unclassed.len() == 1 { ("is", "its") } else { ("are", "their") };
         let names = Names(&unclassed);
         let what = format!("state the `class` of {names} in the policy");
-        lower(format!("what {names} {are} for is guessed from {their} load"), what);
+        let who = if situation.now.is_anonymous {
+            "what the load is for is guessed from its shape".to_owned()
+        } else {
+            format!("what {names} {are} for is guessed from {their} load")
+        };
+        lower(who, what);
     }
     found
 }

@@ -76,9 +76,13 @@ fn answer(
         Some(it) if it > 0 => format!(", on {it} devices more"),
         _ => String::new(),
     };
+    let change = match outcome {
+        Outcome::NotEnoughEvidence => "leave it open".to_owned(),
+        _ => format!("make it {what}{devices}"),
+    };
     Answer {
         key: trial.key.to_owned(),
-        sentence: format!("`{}` for {whom} would make it {what}{devices}", trial.answer),
+        sentence: format!("`{}` for {whom} would {change}", trial.answer),
         tenants: if is_everybody {
             Vec::new()
         } else {

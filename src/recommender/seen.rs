@@ -7,6 +7,7 @@ use crate::analysis::memory_findings::{MemoryFindings, MemoryResident};
 use crate::colocation::demand::Demand;
 use crate::colocation::models::recognised;
 use crate::colocation::whatif::Options;
+use crate::domain::blind_spot::BlindSpot;
 use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::mig_geometry::by_product_name;
@@ -306,6 +307,26 @@ fn clients(outline: &Outline, seen: &SeenTenant, resident: Option<&MemoryResiden
     u32::try_from(processes.div_ceil(lives).max(1)).unwrap_or(u32::MAX)
 }
 
+/// Blind spots in words; what is said alike of several metrics is said once.
+fn in_sentences<'a>(spots: impl Iterator<Item = &'a BlindSpot>) -> Vec<String> {
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    for spot in spots {
+        let (metric, text) = spot.parts();
+        let known = said.iter().position(|it| it.0 == text && it.1.is_empty() == metric.is_none());
+        let place = known.unwrap_or_else(|| {
+            said.push((text, Vec::new()));
+            said.len() - 1
+        });
+        let metrics = &mut said[place].1;
+        metrics.extend(metric.filter(|it| !metrics.contains(it)));
+    }
+    let sentence = |(text, metrics): (&str, Vec<&str>)| match metrics.is_empty() {
+        true => text.to_owned(),
+        false => format!("{}: {text}", metrics.join(", ")),
+    };
+    said.into_iter().map(sentence).collect()
+}
+
 /// What was not seen of this device, each once.
 fn unseen(
     scenery: &Scenery<'_>,
@@ -317,7 +338,7 @@ fn unseen(
         |subject: &Option<Subject>| subject.as_ref().is_none_or(|it| it.gpu() == Some(&device.gpu));
     let spots = scenery.outline.blind_spots.iter().chain(&scenery.findings.blind_spots);
     let own = device.memory.iter().flat_map(|it| &it.blind_spots);
-    let told = spots.filter(|it| is_here(&it.subject)).chain(own).map(|it| it.detail.clone());
+    let told = in_sentences(spots.filter(|it| is_here(&it.subject)).chain(own));
     let is_short = is_too_short(scenery, device);
     let dark = tenants.iter().filter(|it| it.demand.is_none() && !is_short);
     let dark = dark.map(|it| format!("nothing shows when `{}` was active", it.name));

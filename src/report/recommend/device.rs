@@ -10,7 +10,7 @@ use crate::recommender::verdict::{Chosen, Outcome, Rejected, Verdict};
 use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{measure, missing, numbers, words};
 use crate::report::pieces::{heading, statement};
-use crate::report::recommend::lead::{about, disturbs, one, what};
+use crate::report::recommend::lead::{about, decision, disturbs, grounds, what};
 use crate::report::recommend::predicted;
 use crate::report::wording::{
     capitalised, chance, count, name, percent, sentence, shorten, slug, some, stopped, times,
@@ -31,7 +31,8 @@ pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> V
     let anchor = format!("gpu-{place}-{}", slug(&verdict.label));
     let mut blocks = vec![heading(2, &anchor, &label)];
     if is_one_of_many {
-        blocks.push(Block::Lead(one(verdict)));
+        blocks.push(Block::Lead(decision(verdict)));
+        blocks.extend(grounds(verdict).map(Block::Text));
     }
     blocks.push(change(verdict));
     if let Some(it) = &verdict.apart {
@@ -46,9 +47,6 @@ pub(super) fn blocks(verdict: &Verdict, place: usize, is_one_of_many: bool) -> V
         blocks.extend(assignments(chosen));
         blocks.push(heading(3, &format!("{anchor}-why"), "Why"));
         blocks.extend(chosen.reasons.iter().map(for_it));
-    }
-    if verdict.outcome == Outcome::NotEnoughEvidence {
-        blocks.extend(verdict.decisive.iter().map(for_it));
     }
     if let Some(it) = &verdict.disruption {
         blocks.push(heading(3, &format!("{anchor}-disturbs"), "What it disturbs"));

@@ -9,12 +9,21 @@ use crate::report::block::{Block, Cell, Mark, Table};
 use crate::report::cells::{missing, numbers, words};
 use crate::report::pieces::statement;
 use crate::report::recommend::Recommendation;
-use crate::report::wording::{capitalised, count, list, name, sentence, some, times};
+use crate::report::wording::{capitalised, count, list, name, sentence, some, stopped, times};
 
+/// The answer in one or two sentences.
 pub(super) fn headline(input: &Recommendation<'_>) -> String {
     match input.verdicts {
-        [] => "No GPU was found in this recording: nothing in it says on which GPU its tenants are. Give a mapping with a column for the GPU, or ask `whatif` about tenants that would share one.".to_owned(),
         [only] => one(only),
+        _ => decided(input),
+    }
+}
+
+/// The answer where reasons stand below it.
+pub(super) fn decided(input: &Recommendation<'_>) -> String {
+    match input.verdicts {
+        [] => "No GPU was found in this recording: nothing in it says on which GPU its tenants are. Give a mapping with a column for the GPU, or ask `whatif` about tenants that would share one.".to_owned(),
+        [only] => decision(only),
         several => all(several),
     }
 }
@@ -125,15 +134,35 @@ fn uncapitalised(text: &str) -> String {
     }
 }
 
-/// What to do with one device, in one sentence.
+/// What to do with one device, in one sentence, with the reason and what would settle it.
 pub(super) fn one(verdict: &Verdict) -> String {
+    let why = reason(verdict).map_or_else(String::new, |it| format!(": {it}"));
+    let next = next_step(verdict).map_or_else(String::new, |it| format!(" {it}"));
+    told(verdict, &why, &next)
+}
+
+/// What to do with one device, where the reason stands beside it.
+pub(super) fn decision(verdict: &Verdict) -> String {
+    told(verdict, "", "")
+}
+
+/// The reason that decided about a device and what would settle it, as sentences; `None` where neither is known.
+pub(super) fn grounds(verdict: &Verdict) -> Option<String> {
+    let is_open = verdict.outcome == Outcome::NotEnoughEvidence || verdict.current.is_anonymous;
+    let why = reason(verdict).map(|it| stopped(&capitalised(&it)));
+    let parts: Vec<String> =
+        why.into_iter().chain(next_step(verdict).filter(|_| is_open)).collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+fn reason(verdict: &Verdict) -> Option<String> {
+    verdict.decisive.as_ref().map(|it| sentence(&it.sentence))
+}
+
+fn told(verdict: &Verdict, why: &str, next: &str) -> String {
     let label = name(&verdict.label);
-    let why = verdict
-        .decisive
-        .as_ref()
-        .map_or_else(String::new, |it| format!(": {}", sentence(&it.sentence)));
     if verdict.current.is_anonymous {
-        return nameless(verdict, &label, &why);
+        return nameless(verdict, &label, why, next);
     }
     match verdict.outcome {
         Outcome::Nobody => format!("Nobody works on {label}, so there is nothing to decide."),
@@ -156,16 +185,14 @@ pub(super) fn one(verdict: &Verdict) -> String {
             ),
         },
         Outcome::NotEnoughEvidence => {
-            let next = next_step(verdict).map_or_else(String::new, |it| format!(" {it}"));
             format!("Not enough evidence to decide about {label}{why}.{next}")
         }
     }
 }
 
 /// The same where nobody knows who was on it: what follows stands on one tenant, and that is said.
-fn nameless(verdict: &Verdict, label: &str, why: &str) -> String {
+fn nameless(verdict: &Verdict, label: &str, why: &str, next: &str) -> String {
     let who = NOBODY_KNOWS.replacen("on it", &format!("on {label}"), 1);
-    let next = next_step(verdict).map_or_else(String::new, |it| format!(" {it}"));
     let then = match verdict.outcome {
         Outcome::Share => {
             format!(

@@ -39,7 +39,15 @@ pub struct Recommendation<'a> {
 impl Recommendation<'_> {
     /// The one sentence that answers the question.
     pub fn headline(&self) -> String {
-        let told = lead::headline(self);
+        self.within(lead::headline(self))
+    }
+
+    /// The same without reasons, where they stand below it.
+    pub fn decision(&self) -> String {
+        self.within(lead::decided(self))
+    }
+
+    fn within(&self, told: String) -> String {
         match &self.extent {
             Some(it) => format!("{told} {}", it.sentence()),
             None => told,
@@ -49,9 +57,11 @@ impl Recommendation<'_> {
 
 /// The answer as neutral blocks, in reading order.
 pub fn report(input: &Recommendation<'_>) -> Report {
-    let mut blocks = vec![heading(2, "answer", "What to do"), Block::Lead(input.headline())];
-    if input.verdicts.len() > 1 {
-        blocks.push(lead::table(input));
+    let mut blocks = vec![heading(2, "answer", "What to do"), Block::Lead(input.decision())];
+    match input.verdicts {
+        [only] => blocks.extend(lead::grounds(only).map(Block::Text)),
+        [] => {}
+        _ => blocks.push(lead::table(input)),
     }
     for (place, verdict) in input.verdicts.iter().enumerate() {
         blocks.extend(device::blocks(verdict, place, input.verdicts.len() > 1));

@@ -35,7 +35,7 @@ impl Section for Answer {
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
         let answered = answered(input);
         let mut blocks = vec![title(self, "What to do")];
-        blocks.push(Block::Lead(input.recommendation.headline()));
+        blocks.push(Block::Lead(input.recommendation.decision()));
         blocks.extend(incidents(input));
         match answered.len() {
             0 => {}

@@ -27,9 +27,14 @@ impl Section for BlindSpots {
 
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
         let mut mine = vec![title(self, "What could not be seen, and what would settle it")];
-        mine.extend(settling(input));
+        let settling = settling(input);
+        let is_settled = settling.is_empty();
+        mine.extend(settling);
         let spots = input.outline.blind_spots.iter().chain(&input.findings.blind_spots);
-        mine.extend(blocks(input.outline, spots));
+        let mut noted = spots.peekable();
+        if is_settled || noted.peek().is_some() {
+            mine.extend(blocks(input.outline, noted));
+        }
         mine.extend(every_untold(input));
         mine
     }
@@ -112,7 +117,7 @@ fn differ_in_metric_only(known: &[&BlindSpot], group: &[&BlindSpot]) -> bool {
     let bare = |it: &BlindSpot| BlindSpot {
         subject: None,
         metric: None,
-        detail: bare_detail(it).to_owned(),
+        detail: it.parts().1.to_owned(),
         ..it.clone()
     };
     let is_of_metrics = one.metric.is_some() && other.metric.is_some();
@@ -123,14 +128,6 @@ fn differ_in_metric_only(known: &[&BlindSpot], group: &[&BlindSpot]) -> bool {
     is_of_metrics
         && bare(one) == bare(other)
         && subjects(known, one.metric) == subjects(group, other.metric)
-}
-
-/// What is said, without the name of the metric in front of it.
-fn bare_detail(spot: &BlindSpot) -> &str {
-    let of_metric = spot
-        .metric
-        .and_then(|metric| spot.detail.strip_prefix(metric.spec().label)?.strip_prefix(": "));
-    of_metric.unwrap_or(&spot.detail)
 }
 
 /// Those that differ only in whom they are about.
@@ -180,7 +177,7 @@ fn caveat(outline: &Outline, group: &[&BlindSpot]) -> Caveat {
     Caveat {
         kind: in_words(first.kind).to_owned(),
         about: about.join(" · "),
-        detail: sentence(bare_detail(first)),
+        detail: sentence(first.parts().1),
         remedy: if first.remedy.trim().is_empty() {
             String::new()
         } else {

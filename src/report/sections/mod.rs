@@ -74,17 +74,33 @@ fn device_heading(section: &dyn Section, slug: &str, name: &str) -> Block {
 
 /// Summary and blocks of each device: the first `unfolded` as they are, the others each folded, and together once more.
 fn gathered(parts: Vec<(String, Vec<Block>)>, unfolded: usize) -> Vec<Block> {
+    let each = parts.into_iter().map(|(summary, blocks)| Part { devices: 1, summary, blocks });
+    gathered_parts(each.collect(), unfolded)
+}
+
+/// What is said of one device, or once of several.
+struct Part {
+    devices: usize,
+    summary: String,
+    blocks: Vec<Block>,
+}
+
+/// The same where a part may stand for several devices.
+fn gathered_parts(parts: Vec<Part>, unfolded: usize) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut rest = Vec::new();
-    for (position, (summary, mine)) in parts.into_iter().enumerate() {
-        match position < unfolded {
-            true => blocks.extend(mine),
-            false => rest.push(Block::Details { summary, blocks: mine }),
+    let mut more = 0;
+    for (position, part) in parts.into_iter().enumerate() {
+        if position < unfolded {
+            blocks.extend(part.blocks);
+        } else {
+            more += part.devices;
+            rest.push(Block::Details { summary: part.summary, blocks: part.blocks });
         }
     }
     match rest.len() {
         0 | 1 => blocks.extend(rest),
-        more => blocks.push(Block::Details { summary: format!("{more} more GPUs"), blocks: rest }),
+        _ => blocks.push(Block::Details { summary: format!("{more} more GPUs"), blocks: rest }),
     }
     blocks
 }

@@ -6,9 +6,9 @@ use crate::recommender::verdict::{Outcome, Rejected, Verdict};
 use crate::report::ReportInput;
 use crate::report::block::{Block, Mark};
 use crate::report::pieces::statement;
-use crate::report::sections::{Section, device_heading, gathered, title};
+use crate::report::sections::{Part, Section, device_heading, gathered_parts, title};
 use crate::report::view::{UNFOLDED_DEVICES, devices};
-use crate::report::wording::{capitalised, count};
+use crate::report::wording::{capitalised, count, some};
 
 /// Ways that were rejected.
 pub(super) struct RejectedWays;
@@ -21,21 +21,29 @@ impl Section for RejectedWays {
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
         let verdicts = input.recommendation.verdicts;
         let views = devices(input);
-        let told = views.iter().zip(&input.findings.devices).filter_map(|(view, device)| {
-            let verdict = verdicts.iter().find(|it| it.gpu == device.gpu)?;
+        let mut alike: Vec<(&str, Vec<String>, Vec<Block>)> = Vec::new();
+        for (view, device) in views.iter().zip(&input.findings.devices) {
+            let Some(verdict) = verdicts.iter().find(|it| it.gpu == device.gpu) else { continue };
             let ways = of_device(verdict);
-            let mut blocks = vec![device_heading(self, &view.slug, &view.name)];
+            match alike.iter_mut().find(|it| it.2 == ways) {
+                Some(known) => known.1.push(view.name.clone()),
+                None if ways.is_empty() => {}
+                None => alike.push((&view.slug, vec![view.name.clone()], ways)),
+            }
+        }
+        let part = |(slug, names, ways): (&str, Vec<String>, Vec<Block>)| {
+            let who = some(&names);
+            let mut blocks = vec![device_heading(self, slug, &who)];
             blocks.extend(ways);
-            let summary = format!("{}: what was rejected", view.name);
-            (blocks.len() > 1).then_some((summary, blocks))
-        });
-        let parts: Vec<(String, Vec<Block>)> = told.collect();
+            Part { devices: names.len(), summary: format!("{who}: what was rejected"), blocks }
+        };
+        let parts: Vec<Part> = alike.into_iter().map(part).collect();
         if parts.is_empty() {
             return Vec::new();
         }
         let why = "Each other way to share with the reason that decides about it; all reasons stand in `cotenant recommend`.";
         let mut blocks = vec![title(self, "What was rejected"), Block::Text(why.to_owned())];
-        blocks.extend(gathered(parts, UNFOLDED_DEVICES));
+        blocks.extend(gathered_parts(parts, UNFOLDED_DEVICES));
         blocks
     }
 }
