@@ -9,13 +9,14 @@ use crate::cli::export_args::{ExportArgs, ExportForm};
 use crate::cli::input::open;
 use crate::cli::moment::Moment;
 use crate::cli::overwrite::Protected;
+use crate::cli::record::ends_on_signals;
 use crate::cli::results::start_of_last;
+use crate::cli::whole_file::{Stoppable, WholeFile};
 use crate::domain::outline::Outline;
 use crate::domain::time::{TimeSpan, Timestamp};
 use crate::storage::error::StorageError;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -81,6 +82,8 @@ impl From<StorageError> for Stop {
 }
 
 /// Opens the output, packed where its name says so; a reader that went away is no error.
+///
+/// A file has its name once it is whole: a signal, or an error, leaves what was there before.
 fn with_output(
     path: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
@@ -88,15 +91,19 @@ fn with_output(
     let outcome = match path {
         None => write(&mut BufWriter::new(io::stdout().lock())),
         Some(path) => {
-            let file = File::create(path).map_err(|it| CliError::file(path, "creating", &it))?;
+            let is_over = ends_on_signals()?;
+            let file = Stoppable::new(WholeFile::create(path)?, is_over);
             let mut file = BufWriter::new(file);
-            match path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gz")) {
-                false => write(&mut file).and_then(|()| Ok(file.flush()?)),
+            let written = match path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gz")) {
+                false => write(&mut file).map(|()| file),
                 true => {
                     let mut packed = GzEncoder::new(file, Compression::default());
-                    write(&mut packed).and_then(|()| Ok(packed.finish()?.flush()?))
+                    write(&mut packed).and_then(|()| Ok(packed.finish()?))
                 }
-            }
+            };
+            written
+                .and_then(|file| Ok(file.into_inner().map_err(io::IntoInnerError::into_error)?))
+                .and_then(|file| Ok(file.into_inner().finish()?))
         }
     };
     match outcome {

@@ -71,6 +71,7 @@ mod whatif_memory;
 mod whatif_seen;
 mod whatif_tenants;
 mod whatif_ways;
+mod whole_file;
 
 use crate::cli::args::{Cli, Command};
 use crate::cli::error::CliError;

@@ -1,6 +1,7 @@
 //! Standard output carries the result, standard error everything else.
 
 use crate::cli::error::CliError;
+use crate::cli::whole_file::WholeFile;
 use crate::domain::invisible::harmless_lines;
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal, Write};
@@ -29,12 +30,14 @@ pub(crate) fn without_styles(bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Writes a file that the user asked for.
+/// Writes a file that the user asked for; where that fails, what was there before stays.
 pub(crate) fn file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(|it| CliError::file(folder, "creating", &it))?;
     }
-    std::fs::write(path, bytes).map_err(|it| CliError::file(path, "writing", &it))
+    let mut file = WholeFile::create(path)?;
+    file.write_all(bytes).map_err(|it| CliError::file(path, "writing", &it))?;
+    file.finish()
 }
 
 /// Whether text on standard output may be coloured: `NO_COLOR`, `CLICOLOR_FORCE` and `TERM` decide.
