@@ -224,3 +224,39 @@ fn a_place_that_takes_no_more_and_a_reader_that_goes_are_told_apart() {
     assert!(child.wait().expect("it ends").code().is_some_and(|it| it == 0), "{said}");
     assert!(!said.contains("panic"), "{said}");
 }
+
+#[test]
+fn a_signal_ends_an_export_and_leaves_the_one_that_was_there() {
+    let bench = Workbench::new();
+    let recording = bench.play("demo");
+    let old = bench.file("out.csv", "old");
+    // An export that was done before the signal came proves nothing: the next one is tried.
+    for _ in 0..10 {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_cotenant"))
+            .args(["export", &recording, "--to", "csv", "-o"])
+            .arg(&old)
+            .current_dir(bench.path("."))
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("cotenant starts");
+        let part = bench.path(&format!(".out.csv.{}.part", child.id()));
+        while child.try_wait().expect("a child").is_none()
+            && std::fs::metadata(&part).map_or(0, |it| it.len()) == 0
+        {
+            std::thread::yield_now();
+        }
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let ended = child.wait_with_output().expect("it ends");
+        assert!(!part.exists());
+        if ended.status.code() == Some(0) {
+            std::fs::write(&old, "old").expect("room");
+            continue;
+        }
+        assert_eq!(ended.status.code(), Some(1));
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert!(told.contains("interrupted"), "{told}");
+        assert_eq!(std::fs::read_to_string(&old).expect("a file"), "old");
+        return;
+    }
+    panic!("no export lasted until the signal");
+}

@@ -67,6 +67,11 @@ impl CliError {
         Self { exit_code: FAILED, ..Self::usage(message, remedy) }
     }
 
+    /// Somebody ended it before it was done.
+    pub(crate) fn interrupted(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { exit_code: FAILED, ..Self::usage(message, remedy) }
+    }
+
     /// There is no GPU or no driver to record from.
     pub(crate) fn no_gpu(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { exit_code: NO_GPU, ..Self::usage(message, remedy) }

@@ -19,6 +19,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 pub(crate) fn run(arguments: &ExportArgs, command: &str) -> Result<u8, CliError> {
     check(arguments)?;
@@ -88,11 +90,11 @@ fn with_output(
     path: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Stop>,
 ) -> Result<(), CliError> {
+    let is_over = path.map(|_| ends_on_signals()).transpose()?.unwrap_or_default();
     let outcome = match path {
         None => write(&mut BufWriter::new(io::stdout().lock())),
         Some(path) => {
-            let is_over = ends_on_signals()?;
-            let file = Stoppable::new(WholeFile::create(path)?, is_over);
+            let file = Stoppable::new(WholeFile::create(path)?, Arc::clone(&is_over));
             let mut file = BufWriter::new(file);
             let written = match path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gz")) {
                 false => write(&mut file).map(|()| file),
@@ -108,6 +110,10 @@ fn with_output(
     };
     match outcome {
         Ok(()) => Ok(()),
+        Err(Stop::Io(_)) if is_over.load(Ordering::Relaxed) => Err(CliError::interrupted(
+            "the export was interrupted and is not written",
+            "ask again; --from, --until and --last export a part",
+        )),
         Err(Stop::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(Stop::Io(error)) => Err(CliError::failed("cannot write the export", &error)),
         Err(Stop::Failed(error)) => Err(error),
