@@ -15,6 +15,7 @@ pub mod layout;
 pub mod manifest;
 pub mod mechanism;
 pub mod memory_risk;
+mod on_device;
 mod open_answers;
 pub mod played;
 pub mod policy;

@@ -1,19 +1,18 @@
 //! Situations from what a recording means: one for each device, with whoever was seen on it.
 
-use crate::analysis::findings::{
-    BurstProfile, DeviceFindings, Findings, Scope, ScopeFindings, SubjectFindings,
-};
+use crate::analysis::findings::{DeviceFindings, Findings, ScopeFindings, SubjectFindings};
 use crate::analysis::memory_findings::{MemoryFindings, MemoryResident};
 use crate::colocation::demand::Demand;
 use crate::colocation::models::recognised;
 use crate::colocation::whatif::Options;
 use crate::domain::blind_spot::BlindSpot;
-use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
+use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::mig_geometry::by_product_name;
 use crate::domain::outline::{MigInstance, Outline};
 use crate::recommender::glimpse::glimpsed;
 use crate::recommender::memory_risk::{demand, measured};
+use crate::recommender::on_device::OnDevice;
 use crate::recommender::policy::Policy;
 use crate::recommender::ran_out::{RanOut, ran_out};
 use crate::recommender::reason::percent;
@@ -25,7 +24,6 @@ use crate::recommender::situation::{
 use crate::recommender::suitability::Suitability;
 use crate::recommender::tenant_policy::TenantPolicies;
 use crate::recommender::vendor::other_vendor;
-use std::collections::BTreeSet;
 
 /// Words of products that cannot be cut into MIG instances.
 ///
@@ -86,12 +84,13 @@ fn of_device(scenery: &Scenery<'_>, device: &DeviceFindings) -> Situation {
         .filter(|it| it.gpu == device.gpu)
         .map(|it| SeenTenant { demand: it.demand.clone().filter(|_| !is_short), ..it.clone() })
         .collect();
+    let on = OnDevice::new(scenery.outline, scenery.words, device);
     let here: Vec<&SeenTenant> = heard.iter().collect();
     let has_names = here.iter().any(|it| !it.is_whole_gpu);
     let tenants: Vec<Tenant> = here
         .into_iter()
         .filter(|it| !(is_nobody(it) || has_names && it.is_whole_gpu))
-        .map(|it| tenant(scenery, device, it))
+        .map(|it| tenant(scenery, &on, it))
         .collect();
     let own = device.memory.iter().find(|it| it.space.is_device());
     let ran_out = ran_out(&device.memory);
@@ -221,10 +220,10 @@ fn saturated(device: &DeviceFindings, policy: &Policy) -> Option<String> {
     })
 }
 
-fn tenant(scenery: &Scenery<'_>, device: &DeviceFindings, seen: &SeenTenant) -> Tenant {
+fn tenant(scenery: &Scenery<'_>, on: &OnDevice<'_>, seen: &SeenTenant) -> Tenant {
     let name = seen.tenant.as_str();
     let policy = scenery.policy;
-    let profile = profile(scenery, device, seen);
+    let profile = on.profile(seen);
     let shape = seen.demand.as_ref().map(|demand| {
         let shape = LoadShape::of_demand(demand, policy);
         match profile {
@@ -232,7 +231,7 @@ fn tenant(scenery: &Scenery<'_>, device: &DeviceFindings, seen: &SeenTenant) -> 
             None => shape,
         }
     });
-    let resident = resident(device, seen);
+    let resident = on.resident(seen);
     Tenant {
         name: name.to_owned(),
         policy: scenery.said.of(name),
@@ -240,7 +239,7 @@ fn tenant(scenery: &Scenery<'_>, device: &DeviceFindings, seen: &SeenTenant) -> 
         shape,
         memory: resident
             .and_then(|(found, it)| demand(it, found.step_s))
-            .or_else(|| glimpsed(scenery.outline, device, seen)),
+            .or_else(|| glimpsed(on, seen)),
         clients: clients(scenery.outline, seen, resident.map(|it| it.1)),
         instance: seen.instance.clone(),
     }
@@ -257,47 +256,6 @@ fn asking(mut tenant: Tenant, ran_out: &[RanOut]) -> Tenant {
         };
     }
     tenant
-}
-
-/// What a tenant held, and in whose memory.
-fn resident<'a>(
-    device: &'a DeviceFindings,
-    seen: &SeenTenant,
-) -> Option<(&'a MemoryFindings, &'a MemoryResident)> {
-    let is_it = |it: &&MemoryResident| match &it.subject {
-        Subject::Tenant { tenant, .. } => *tenant == seen.tenant,
-        _ => it.label == seen.tenant.as_str(),
-    };
-    device.memory.iter().find_map(|found| Some((found, found.residents.iter().find(is_it)?)))
-}
-
-/// The bursts of a tenant where they are its own: of its only process, of its instance, or of a device that is all its own.
-fn profile<'a>(
-    scenery: &Scenery<'a>,
-    device: &'a DeviceFindings,
-    seen: &SeenTenant,
-) -> Option<(&'a BurstProfile, &'a Suitability)> {
-    let outline = scenery.outline;
-    let processes: BTreeSet<ProcessKey> =
-        outline.processes.of_tenant(&seen.gpu, &seen.tenant).map(|it| it.process).collect();
-    let is_own = |subject: &Subject| match subject {
-        Subject::Device { .. } => seen.is_whole_gpu,
-        Subject::Process { gpu, process } => *gpu == seen.gpu && processes.contains(process),
-        Subject::MigInstance { instance } => outline
-            .mig_instances
-            .iter()
-            .any(|it| it.instance == *instance && it.tenants.as_slice() == [seen.tenant.clone()]),
-        Subject::Tenant { .. } => false,
-    };
-    let own = device.subjects.iter().filter(|it| is_own(&it.subject));
-    let mut profiles = own.filter_map(|it| Some((&it.subject, it.whole()?.profile.as_ref()?)));
-    let (subject, profile) = profiles.next()?;
-    if profiles.next().is_some() {
-        return None;
-    }
-    let word =
-        scenery.words.iter().find(|it| it.subject == *subject && it.scope == Scope::Whole)?;
-    Some((profile, word))
 }
 
 /// Processes that a tenant has at a time: all that were seen, over the lives that it had.

@@ -5,7 +5,7 @@ use crate::analysis::idle::filled;
 use crate::analysis::influence::grid::Grid;
 use crate::domain::ident::{MigInstanceId, Subject, TenantId};
 use crate::domain::metric::{Metric, Scope};
-use crate::domain::outline::{Outline, Process};
+use crate::domain::outline::Outline;
 use crate::domain::recording::{Recording, Trace};
 use crate::domain::series::Series;
 use crate::domain::source::Source;
@@ -112,8 +112,8 @@ fn own_readings(trace: &Trace) -> usize {
 
 /// Who a process belongs to; nobody's processes are no tenant together, but each a suspect of its own.
 fn tenant_of(outline: &Outline, subject: &Subject) -> Option<TenantId> {
-    let is_it = |it: &&Process| matches!(subject, Subject::Process { gpu, process } if it.gpu == *gpu && it.process == *process);
-    let known = outline.processes.iter().find(is_it)?;
+    let Subject::Process { gpu, process } = subject else { return None };
+    let known = outline.processes.of(gpu, *process)?;
     known.tenant.clone().filter(|it| !it.is_unattributed())
 }
 
