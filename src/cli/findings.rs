@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &FindingsArgs) -> Result<u8, CliError> {
             foreign: &arguments.foreign,
             policy: &policy,
             is_kept: !arguments.no_keep,
-            is_several: sources.len() > 1,
+            is_several: arguments.one_of_many || sources.len() > 1,
         };
         in_parts("looking at GPUs", sources.len(), |done| {
             sources.iter().try_for_each(|it| sink.take(rows(it, findings(it, &how, done))))

@@ -11,11 +11,7 @@ use std::path::PathBuf;
   cotenant plan findings.parquet")]
 pub(crate) struct FindingsArgs {
     /// Recordings, folders of recordings (host=NAME/date=DAY too), patterns such as 'fleet/*', foreign logs
-    #[arg(
-        value_name = "RECORDING",
-        required_unless_present = "arrow",
-        conflicts_with = "arrow"
-    )]
+    #[arg(value_name = "RECORDING", required_unless_present = "arrow", conflicts_with = "arrow")]
     pub(crate) recordings: Vec<PathBuf>,
     /// Read rows as an Arrow IPC stream from standard input, device after device: docs/FINDINGS.md
     #[arg(long)]
@@ -32,6 +28,9 @@ pub(crate) struct FindingsArgs {
     /// All foreign logs are of one host and one time, instead of a host each
     #[arg(long)]
     pub(crate) one_host: bool,
+    /// A GPU that says no host is called after its recording, even if no other recording is given here
+    #[arg(long)]
+    pub(crate) one_of_many: bool,
     /// Write no findings beside the recordings, and read none
     #[arg(long)]
     pub(crate) no_keep: bool,

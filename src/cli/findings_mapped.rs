@@ -31,7 +31,8 @@ pub(crate) fn mapped(
     let mapping = &importer.mapping;
     let columns = mapping.column_names();
     let separator = mapping.separator();
-    let head = if mapping.has_header() { line(columns.iter().cloned(), separator) } else { "".into() };
+    let head =
+        if mapping.has_header() { line(columns.iter().cloned(), separator) } else { "".into() };
     let mut lines = Lines {
         stream,
         columns,
@@ -127,7 +128,8 @@ fn line(cells: impl Iterator<Item = String>, separator: char) -> String {
         }
         match cell.contains([separator, '"', '\n', '\r']) {
             // A line of the importers ends at the first line feed, quoted or not.
-            true => line.push_str(&format!("\"{}\"", cell.replace(['\n', '\r'], " ").replace('"', "\"\""))),
+            true => line
+                .push_str(&format!("\"{}\"", cell.replace(['\n', '\r'], " ").replace('"', "\"\""))),
             false => line.push_str(&cell),
         }
     }

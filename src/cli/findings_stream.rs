@@ -40,9 +40,9 @@ pub(crate) fn stream(
     while let Some(key) = stream.next_device()? {
         let name = name(&key);
         let part = match (seen.insert(key.clone()), &importer) {
-            (false, _) => Err(
-                "comes a second time: rows of a device have to stand together".to_owned(),
-            ),
+            (false, _) => {
+                Err("comes a second time: rows of a device have to stand together".to_owned())
+            }
             (true, Some(importer)) => mapped(&mut stream, importer, (&name, &options))?,
             (true, None) => documented(&mut stream, &key)?,
         };

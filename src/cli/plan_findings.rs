@@ -15,8 +15,8 @@ use crate::fleet::findings::{DeviceFinding, FINDINGS_VERSION};
 use crate::fleet::observe::observe;
 use crate::fleet::unplaced::{is_on_one, on_its_own, told};
 use crate::recommender::policy::Policy;
-use crate::storage::error::StorageError;
 use crate::storage::arrow::DeviceKey;
+use crate::storage::error::StorageError;
 use crate::storage::findings::{keep, kept, key_of};
 use crate::storage::{Selection, StoredRecording};
 use std::collections::BTreeSet;
@@ -50,7 +50,8 @@ pub(crate) fn findings(
 ) -> Result<Found, CliError> {
     let input = open(&source.paths, how.foreign)?;
     let recording = &input.recording;
-    let place = source.paths.first().filter(|it| source.kind == SourceKind::Recording && it.is_dir());
+    let place =
+        source.paths.first().filter(|it| source.kind == SourceKind::Recording && it.is_dir());
     let key = place.filter(|_| how.is_kept).and_then(|_| key(recording, source, how));
     let found = place.zip(key.as_ref()).and_then(|(place, key)| read(place, key));
     let was_kept = found.is_some();

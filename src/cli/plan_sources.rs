@@ -130,7 +130,11 @@ fn collect(
     }
     let is_segment = !is_folder && path.is_file() && !is_kept(path) && is_parquet(path)?;
     if is_segment || (is_folder && StoredRecording::is_one(path)) {
-        found.push(RecordingSource { paths: vec![path.to_owned()], host, kind: SourceKind::Recording });
+        found.push(RecordingSource {
+            paths: vec![path.to_owned()],
+            host,
+            kind: SourceKind::Recording,
+        });
         return Ok(());
     }
     if !is_folder || depth == 0 {

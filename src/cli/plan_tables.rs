@@ -42,9 +42,13 @@ pub(crate) fn told(sources: &[&RecordingSource], thresholds: &str) -> Result<Tol
 fn check(path: &Path, table: &KeptTable, thresholds: &str) -> Result<(), CliError> {
     let own = i64::from(FINDINGS_VERSION);
     if let Some(other) = table.whole(VERSION).iter().find(|it| **it != Some(own)) {
-        let other = other.map_or_else(|| "an unknown version".to_owned(), |it| format!("version {it}"));
+        let other =
+            other.map_or_else(|| "an unknown version".to_owned(), |it| format!("version {it}"));
         return Err(CliError::usage(
-            format!("{}: holds findings of {other}, and version {own} is read here", path.display()),
+            format!(
+                "{}: holds findings of {other}, and version {own} is read here",
+                path.display()
+            ),
             "make them again with `cotenant findings` of this version, on every machine the same",
         ));
     }
@@ -64,7 +68,9 @@ fn take(path: &Path, table: &KeptTable, told: &mut Told) -> Result<(), CliError>
         told.recordings.extend(recording.clone());
         if let Some(why) = cell(ERROR, row) {
             let names: Vec<String> = match &recording {
-                Some(it) => std::iter::once(name_of(Path::new(it))).chain(cell("gpu", row)).collect(),
+                Some(it) => {
+                    std::iter::once(name_of(Path::new(it))).chain(cell("gpu", row)).collect()
+                }
                 None => [cell("host", row), cell("gpu", row)].into_iter().flatten().collect(),
             };
             told.damaged.push(format!("`{}` is left out: {why}", names.join("` `")));

@@ -6,8 +6,9 @@
 use crate::storage::error::StorageError;
 use crate::storage::seal::{self, Ending};
 use polars::prelude::{
-    DataFrame, DataType, Float64Chunked, Int64Chunked, IntoColumn, KeyValueMetadata, NewChunkedArray, ParquetCompression,
-    ParquetReader, ParquetWriter, PolarsResult, SerReader, StringChunked,
+    DataFrame, DataType, Float64Chunked, Int64Chunked, IntoColumn, KeyValueMetadata,
+    NewChunkedArray, ParquetCompression, ParquetReader, ParquetWriter, PolarsResult, SerReader,
+    StringChunked,
 };
 use std::fs::File;
 use std::path::{Path, PathBuf};

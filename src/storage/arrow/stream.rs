@@ -239,7 +239,9 @@ impl Read for Forward {
 
 impl Seek for Forward {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        let SeekFrom::Current(step) = to else { return Err(std::io::ErrorKind::Unsupported.into()) };
+        let SeekFrom::Current(step) = to else {
+            return Err(std::io::ErrorKind::Unsupported.into());
+        };
         let step = u64::try_from(step).map_err(|_| std::io::ErrorKind::Unsupported)?;
         let passed = std::io::copy(&mut self.by_ref().take(step), &mut std::io::sink())?;
         match passed == step {
