@@ -109,7 +109,12 @@ def from_files(options, keys):
             finished(process, stderr)
         for batch in batches:
             if len(batch):
-                yield from result(batch, recording=unquote(recording), input_key=keys.value.get(recording))
+                table = pa.table(batch.columns, schema=batch.schema)
+                place = table.column_names.index("error")
+                told = [it and it.replace(named, unquote(recording)) for it in table["error"].to_pylist()]
+                table = table.set_column(place, "error", pa.array(told, pa.string()))
+                for part in table.to_batches():
+                    yield from result(part, recording=unquote(recording), input_key=keys.value.get(recording))
 
     def task(batches):
         current, folder = None, None
@@ -363,10 +368,10 @@ def main():
     before = spark.read.parquet(whole[-1]) if whole and not options.fresh else None
     # Other options make other findings.
     made_by = "|".join(str(it) for it in (options.window, options.overlap, options.split_rows, options.policy, options.mapping))
-    if options.mapping or not listed(spark, options.input):
+    recordings = {} if options.mapping else listed(spark, options.input)
+    if not recordings:
         found = foreign(spark, options, before)
     else:
-        recordings = listed(spark, options.input)
         key = lambda files: hashlib.sha256(repr((made_by, files)).encode()).hexdigest()[:32]
         todo = {it: (key(files), files) for it, files in recordings.items()}
         same = set()
@@ -389,9 +394,8 @@ def main():
     found.write.parquet(place)
     for old in whole + torn:
         system.delete(spark._jvm.org.apache.hadoop.fs.Path(old), True)
-    written = spark.read.parquet(place)
-    failed = written.where("error is not null").count()
-    print(f"cotenant: {written.count() - failed} findings, {failed} rows say why there is none, in {place}", file=sys.stderr)
+    found, failed = spark.read.parquet(place).agg(F.count("finding"), F.count("error")).first()
+    print(f"cotenant: {found} findings, {failed} rows say why there is none, in {place}", file=sys.stderr)
     spark.stop()
 
 
