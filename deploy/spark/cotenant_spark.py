@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote
 
@@ -391,11 +392,13 @@ def main():
             found = found.unionByName(kept.select(*RESULT))
     last = max([int(it.rsplit("=", 1)[1]) for it in whole + torn], default=0)
     place = f"{options.output.rstrip('/')}/generation={last + 1:06d}"
+    begun = time.monotonic()
     found.write.parquet(place)
+    took = time.monotonic() - begun
     for old in whole + torn:
         system.delete(spark._jvm.org.apache.hadoop.fs.Path(old), True)
     found, failed = spark.read.parquet(place).agg(F.count("finding"), F.count("error")).first()
-    print(f"cotenant: {found} findings, {failed} rows say why there is none, in {place}", file=sys.stderr)
+    print(f"cotenant: {found} findings, {failed} rows say why there is none, in {place}, in {took:.1f} s", file=sys.stderr)
     spark.stop()
 
 

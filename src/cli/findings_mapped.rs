@@ -49,7 +49,11 @@ pub(crate) fn mapped(
         return Err(broken);
     }
     Ok(match imported {
-        Err(error) => Err(error.to_string()),
+        Err(error) => {
+            let told = error.to_string();
+            // The row says already whose it is.
+            Err(told.strip_prefix(&format!("{name}: ")).map_or(told.clone(), str::to_owned))
+        }
         Ok(summary) if summary.readings == 0 => {
             let first: Vec<String> =
                 summary.rejections.first().iter().take(1).map(ToString::to_string).collect();

@@ -137,9 +137,9 @@ def foreign(folder, small, binary, cluster):
     """A table of somebody else, in which one device has stamps that are none."""
     table = pa.concat_tables([plain(pq.read_table(it)) for it in small.rglob("*.parquet")], promote_options="default")
     table = table.filter(pc.is_null(table["pid"]))
-    uuid = pc.cast(table["gpu"], pa.string())
+    uuid = pc.replace_substring(pc.cast(table["gpu"], pa.string()), "GPU-", "GPU-5f1c")
     stamps = pc.cast(pc.divide(pc.cast(table["time"], pa.int64()), 1000), pa.string())
-    stamps = pc.if_else(pc.equal(uuid, "GPU-0001"), "yesterday", stamps)
+    stamps = pc.if_else(pc.equal(uuid, "GPU-5f1c0001"), "yesterday", stamps)
     place = folder / "warehouse"
     place.mkdir()
     cells = {"ts": stamps, "uuid": uuid, "node": pa.array(["n"] * len(table)),
@@ -151,7 +151,7 @@ def foreign(folder, small, binary, cluster):
     lines = cluster.run(binary, *line, files=[mapping])
     found = rows(folder / "foreign")
     bad = [it for it in found if it["error"]]
-    assert len(found) == 4 and len(bad) == 1 and bad[0]["gpu"] == "GPU-0001", [(it["gpu"], it["error"]) for it in found]
+    assert len(found) == 4 and len(bad) == 1 and bad[0]["gpu"] == "GPU-5f1c0001", [(it["gpu"], it["error"]) for it in found]
     assert told(lines) == (3, 1), lines
     say(f"a foreign table with a poisoned device: 3 findings, and one row says: {bad[0]['error'][:90]}")
 

@@ -94,12 +94,14 @@ class Cluster:
             time.sleep(0.5)
         raise RuntimeError("the master does not answer")
 
-    def submit(self, binary, *arguments, files=(), cores=None, pin=()):
+    def submit(self, binary, *arguments, files=(), cores=None, pin=(), events=None):
         """Starts the driver on the cluster."""
         shipped = ",".join(str(it) for it in (binary, *files))
         line = [*pin, str(HOME / "bin" / "spark-submit"), "--master", self.url, "--files", shipped, "--executor-memory", "1g",
                 "--driver-memory", "1g", "--conf", "spark.executor.cores=1", "--conf", "spark.ui.enabled=false",
                 "--conf", "spark.driver.bindAddress=127.0.0.1", "--conf", "spark.driver.host=127.0.0.1"]
+        if events:
+            line += ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir=file://{events}"]
         if cores:
             line += ["--conf", f"spark.cores.max={cores}"]
         line += [str(ROOT / "deploy" / "spark" / "cotenant_spark.py"), *map(str, arguments)]
