@@ -69,12 +69,8 @@ type Columns = Vec<(&'static str, Cells)>;
 
 /// These columns as a stream of Arrow.
 fn arrow(columns: &[(&str, Cells)]) -> Vec<u8> {
-    let field = |(name, cells): &(&str, Cells)| {
-        let name: polars_arrow::datatypes::ArrowSchema =
-            [Field::new((*name).into(), cells.dtype(), true)].into_iter().collect();
-        name
-    };
-    let schema: ArrowSchema = columns.iter().flat_map(|it| field(it).into_iter()).collect();
+    let field = |(name, cells): &(&str, Cells)| Field::new((*name).into(), cells.dtype(), true);
+    let schema: ArrowSchema = columns.iter().map(field).collect();
     let schema = Arc::new(schema);
     let mut writer = StreamWriter::new(Vec::new(), WriteOptions { compression: None });
     writer.start(&schema, None).expect("a schema");
@@ -89,12 +85,15 @@ fn arrow(columns: &[(&str, Cells)]) -> Vec<u8> {
     writer.into_inner()
 }
 
+/// Rows by recording and device.
+type Parts = BTreeMap<(String, Option<String>), Vec<DataFrame>>;
+
 /// Rows of recordings, device after device, as a stream of Arrow with the outline of each.
 fn streamed(bench: &Workbench, recordings: &[&str]) -> Vec<u8> {
-    let mut rows: BTreeMap<(String, Option<String>), Vec<(usize, DataFrame)>> = BTreeMap::new();
+    let mut rows = Parts::new();
     let mut outlines: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for recording in recordings {
-        for (number, file) in segments(&bench.path(recording)).iter().enumerate() {
+        for file in segments(&bench.path(recording)) {
             let mut reader = ParquetReader::new(std::fs::File::open(file).expect("a segment"));
             let metadata = reader.get_metadata().expect("a footer").clone();
             let pairs = metadata.key_value_metadata().clone().expect("a footer");
@@ -115,7 +114,7 @@ fn streamed(bench: &Workbench, recordings: &[&str]) -> Vec<u8> {
                     gpus.iter().map(|it| Some(it == *gpu)).collect();
                 let part = frame.filter(&is_it).expect("a part");
                 let device = gpu.map(str::to_owned).or_else(|| only.clone());
-                rows.entry(((*recording).to_owned(), device)).or_default().push((number, part));
+                rows.entry(((*recording).to_owned(), device)).or_default().push(part);
             }
         }
     }
@@ -123,10 +122,7 @@ fn streamed(bench: &Workbench, recordings: &[&str]) -> Vec<u8> {
 }
 
 /// One row of the outline for each segment in front of each device, then its rows.
-fn joined(
-    rows: &BTreeMap<(String, Option<String>), Vec<(usize, DataFrame)>>,
-    outlines: &BTreeMap<String, Vec<String>>,
-) -> Vec<(&'static str, Cells)> {
+fn joined(rows: &Parts, outlines: &BTreeMap<String, Vec<String>>) -> Vec<(&'static str, Cells)> {
     let mut names: Vec<&'static str> = vec!["time", "gpu", "tenant", "pid", "process_started_us"];
     names.extend(["gpu_instance", "compute_instance", "mig_generation", "source"]);
     names.extend(Metric::all().map(Metric::key));
@@ -141,14 +137,14 @@ fn joined(
         .collect();
     for ((of, gpu), parts) in rows {
         let facts = &outlines[of];
-        let height = parts.iter().map(|it| it.1.height()).sum::<usize>() + facts.len();
+        let height = parts.iter().map(DataFrame::height).sum::<usize>() + facts.len();
         recording.extend(std::iter::repeat_n(Some(of.clone()), height));
         device.extend(std::iter::repeat_n(gpu.clone(), height));
         outline.extend(facts.iter().cloned().map(Some));
         outline.extend(std::iter::repeat_n(None, height - facts.len()));
         for (name, cells) in &mut columns {
             grow(cells, facts.len(), None);
-            for (_, part) in parts {
+            for part in parts {
                 let column = part.column(name).ok();
                 grow(cells, part.height(), column);
             }

@@ -211,7 +211,7 @@ mod tests {
     fn texts_by_their_place_in_a_list_are_texts() {
         let keys = PrimitiveArray::<i32>::from([Some(1), None, Some(0)]);
         let values = Utf8Array::<i32>::from([Some("a"), Some("b")]);
-        let array = DictionaryArray::try_from_keys(keys, values.boxed()).unwrap();
+        let array = DictionaryArray::try_from_keys(keys, values.boxed(), false).unwrap();
         let column = Column::of(&array);
         assert_eq!((column.text(0), column.text(1), column.text(2)), (Some("b"), None, Some("a")));
     }
