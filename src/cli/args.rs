@@ -80,7 +80,7 @@ pub(crate) enum Command {
     Recommend(RecommendArgs),
     /// Who in a fleet could share with whom, GPUs freed, and what that costs in freedom
     Plan(PlanArgs),
-    /// What a plan needs of each device, as a table: for fleets that one machine does not hold
+    /// What a plan needs of each device, as a table
     Findings(FindingsArgs),
     /// Check a running set-up against policy and plan, by what the node's own files say
     Audit(AuditArgs),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   cotenant findings lake/ --out findings.parquet
-  cotenant findings --arrow --out findings.parquet < rows.arrows
+  cotenant findings --arrow --out findings.parquet
   cotenant plan findings.parquet")]
 pub(crate) struct FindingsArgs {
     /// Recordings, folders of recordings (host=NAME/date=DAY too), patterns such as 'fleet/*', foreign logs

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from cluster import ROOT, Cluster
+from cluster import ROOT, Cluster, ProcessorTime
 
 
 def timed(*line):
@@ -40,6 +40,36 @@ def shuffled(folder):
     return total
 
 
+def overhead(options, made, folder):
+    """What Spark itself takes for whole files: processor time with a program that only reads, for two fleets, one four times the other.
+
+    The difference leaves out what is there once: virtual machines, Python, the first of everything.
+    """
+    host = next(made.glob("host=*"))
+    canned = folder / "canned.arrows"
+    subprocess.run([options.binary, "findings", host, "--no-keep", "--out", canned], check=True, capture_output=True)
+    program = folder / "reads-only"
+    program.write_text(f"#!/bin/sh\ncase \" $* \" in *\" --arrow \"*) cat > /dev/null;; esac\nfor it in \"$@\"; do if [ -d \"$it\" ]; then cat \"$it\"/* > /dev/null; fi; done\ncat {canned}\n")
+    program.chmod(0o755)
+    spent = []
+    for copies in (1, 4):
+        lake = folder / f"null-{copies}"
+        for copy in range(copies * options.copies):
+            for it in made.glob("host=*"):
+                shutil.copytree(it, lake / f"{it.name}-{copy}")
+        cluster = Cluster(1)
+        clock = ProcessorTime(cluster.workers[0].pid)
+        try:
+            more = ["--rows"] if options.rows else []
+            cluster.run(program, lake, folder / f"null-out-{copies}", "--binary", program.name, *more, cores=1)
+        finally:
+            cluster.stop()
+        spent.append((options.gpus * options.copies * copies, clock.stop()))
+        print(f"a program that only reads, {spent[-1][0]} GPU-days: {spent[-1][1]:.1f} s of processor time on the worker", flush=True)
+    (few, less), (many, more) = spent
+    print(f"what Spark itself takes for a GPU-day more: {(more - less) / (many - few):.4f} core-seconds")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", action="store_true")
@@ -48,6 +78,8 @@ def main():
     parser.add_argument("--lake", type=Path, help="recordings that are there already, instead")
     parser.add_argument("--binary", type=Path, default=ROOT / "target/release/cotenant")
     parser.add_argument("--skip-rows", action="store_true")
+    parser.add_argument("--rows", action="store_true", help="with --overhead: row by row")
+    parser.add_argument("--overhead", action="store_true", help="only what Spark itself takes; any build will do")
     options = parser.parse_args()
     if not options.binary.exists():
         sys.exit(f"{options.binary} is not there: a debug build would hide what Spark costs; cargo build --release")
@@ -55,6 +87,10 @@ def main():
     made, lake = options.lake or folder / "made", folder / "lake"
     if not options.lake:
         subprocess.run([ROOT / "target/debug/examples/made_fleet", made, "--gpus", str(options.gpus), "--hours", "24"], check=True)
+    if options.overhead:
+        overhead(options, made, folder)
+        shutil.rmtree(folder)
+        return
     for copy in range(options.copies):
         for host in made.glob("host=*"):
             shutil.copytree(host, lake / f"{host.name}-{copy}")
