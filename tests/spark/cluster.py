@@ -126,7 +126,7 @@ class Cluster:
                 "--driver-memory", "1g", "--conf", "spark.executor.cores=1", "--conf", "spark.ui.enabled=false",
                 "--conf", "spark.driver.bindAddress=127.0.0.1", "--conf", "spark.driver.host=127.0.0.1"]
         if events:
-            line += ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir=file://{events}"]
+            line += ["--conf", "spark.eventLog.enabled=true", "--conf", "spark.eventLog.compress=false", "--conf", f"spark.eventLog.dir=file://{events}"]
         if cores:
             line += ["--conf", f"spark.cores.max={cores}"]
         line += [str(ROOT / "deploy" / "spark" / "cotenant_spark.py"), *map(str, arguments)]
