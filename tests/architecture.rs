@@ -63,6 +63,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("plotters", &["report::plot"]),
     ("png", &["report::plot"]),
     ("polars", &["storage"]),
+    ("polars_arrow", &["storage::arrow"]),
     ("prometheus_parse", &["import::prometheus_text", "sampler::services::exposition"]),
     ("quick_xml", &["import::smi::xml"]),
     ("rand", &["stats"]),

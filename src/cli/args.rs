@@ -8,6 +8,7 @@ use crate::cli::duration::interval;
 use crate::cli::explain::ExplainArgs;
 use crate::cli::export_args::ExportArgs;
 use crate::cli::figure_args::FigureArgs;
+use crate::cli::findings_args::FindingsArgs;
 use crate::cli::man::ManArgs;
 use crate::cli::moment::{Moment, timestamp};
 use crate::cli::plan_args::PlanArgs;
@@ -79,6 +80,8 @@ pub(crate) enum Command {
     Recommend(RecommendArgs),
     /// Who in a fleet could share with whom, GPUs freed, and what that costs in freedom
     Plan(PlanArgs),
+    /// What a plan needs of each device, as a table
+    Findings(FindingsArgs),
     /// Check a running set-up against policy and plan, by what the node's own files say
     Audit(AuditArgs),
     /// One HTML file, and pictures, of a recording or a foreign log

@@ -97,13 +97,7 @@ pub(crate) fn import_into(
     foreign: &ForeignArgs,
     writer: &mut RecordingWriter,
 ) -> Result<Vec<ImportSummary>, CliError> {
-    let options = ImportOptions {
-        time_zone: foreign.timezone.clone(),
-        start: foreign.start,
-        interval: foreign.interval,
-        fields: foreign.fields.clone(),
-        gpu: foreign.gpu.clone(),
-    };
+    let options = options_of(foreign);
     let mut candidates: Vec<Candidate<'_>> = inputs
         .iter()
         .map(|it| candidate(it, foreign, inputs.len() == 1))
@@ -138,6 +132,17 @@ pub(crate) fn import_into(
             empty.iter().chain(&last).for_each(|it| output::warning(&it.to_string()));
             Ok(summaries)
         }
+    }
+}
+
+/// What the command line says about foreign files.
+pub(crate) fn options_of(foreign: &ForeignArgs) -> ImportOptions {
+    ImportOptions {
+        time_zone: foreign.timezone.clone(),
+        start: foreign.start,
+        interval: foreign.interval,
+        fields: foreign.fields.clone(),
+        gpu: foreign.gpu.clone(),
     }
 }
 
@@ -212,7 +217,7 @@ fn by_format(format: &str) -> Result<&'static dyn Importer, CliError> {
 }
 
 /// A preset of this id, or else a mapping file.
-fn by_mapping(mapping: &str) -> Result<MappingImporter, CliError> {
+pub(crate) fn by_mapping(mapping: &str) -> Result<MappingImporter, CliError> {
     if let Some(mapping) = preset(mapping) {
         return Ok(MappingImporter { mapping });
     }

@@ -24,6 +24,12 @@ mod export;
 mod export_args;
 mod figure_args;
 mod figures;
+mod findings;
+mod findings_args;
+mod findings_mapped;
+mod findings_sink;
+mod findings_stream;
+mod findings_table;
 mod import;
 mod import_prometheus;
 mod input;
@@ -40,6 +46,7 @@ mod plan;
 mod plan_args;
 mod plan_findings;
 mod plan_sources;
+mod plan_tables;
 mod progress;
 mod prometheus_args;
 mod recommend;
@@ -132,6 +139,7 @@ fn run(cli: Cli, arguments: &[OsString]) -> Result<u8, CliError> {
         Command::Whatif(it) => whatif::run(&it, &command),
         Command::Recommend(it) => recommend::run(&it, &command),
         Command::Plan(it) => plan::run(&it, &command),
+        Command::Findings(it) => findings::run(&it),
         Command::Audit(it) => audit::run(&it, &command),
         Command::Report(it) => report::run(&it, &command),
         Command::Demo(it) => demo::run(&it),

@@ -22,6 +22,11 @@ pub(crate) fn result(bytes: &[u8]) -> Result<(), CliError> {
     }
 }
 
+/// Standard output for what is written piece by piece.
+pub(crate) fn stream() -> Box<dyn std::io::Write> {
+    Box::new(std::io::stdout().lock())
+}
+
 /// Text that was coloured for a terminal, as a file keeps it; a picture stays as it is.
 pub(crate) fn without_styles(bytes: &[u8]) -> Vec<u8> {
     match std::str::from_utf8(bytes) {

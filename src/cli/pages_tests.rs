@@ -107,3 +107,24 @@ fn every_command_in_a_page_is_understood() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(number > 25, "{number}");
 }
+
+/// The command lines of the containers of a manifest, each a list of words on one line.
+fn containers(manifest: &str) -> Vec<String> {
+    let lines = manifest.lines().filter_map(|it| it.trim().strip_prefix("command: ["));
+    let words = |it: &str| it.trim_end_matches(']').replace(", ", " ").replace('"', "");
+    lines.map(|it| words(it).replace("$(NODE_NAME)", "node-1")).collect()
+}
+
+#[test]
+fn every_command_of_a_manifest_is_understood() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/kubernetes");
+    let mut number = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for line in containers(&text) {
+            understood(&line).unwrap();
+            number += 1;
+        }
+    }
+    assert_eq!(number, 3);
+}

@@ -4,12 +4,14 @@ use crate::cli::diagnose_forms::deliver;
 use crate::cli::ending::form_of;
 use crate::cli::error::{CliError, FINDINGS, NOT_ENOUGH_DATA};
 use crate::cli::figures;
+use crate::cli::findings_table::thresholds;
 use crate::cli::node_files::policy;
 use crate::cli::output;
 use crate::cli::overwrite::Protected;
 use crate::cli::plan_args::{PlanAlarm, PlanArgs, PlanForm};
 use crate::cli::plan_findings::{Keeping, findings};
-use crate::cli::plan_sources::{RecordingSource, sources};
+use crate::cli::plan_sources::{RecordingSource, SourceKind, sources};
+use crate::cli::plan_tables::{Told, told};
 use crate::cli::progress::{Done, during, in_parts};
 use crate::cli::report::pictures;
 use crate::cli::results::title_of;
@@ -42,7 +44,7 @@ pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
         is_kept: !arguments.no_keep,
         is_several: sources.len() > 1,
     };
-    let (devices, damaged) =
+    let AllFound { devices, damaged, recordings } =
         in_parts("looking at GPUs", sources.len(), |done| all_findings(&sources, &how, done))?;
     warn_unused(&said, &devices);
     let found = during("planning", || {
@@ -59,7 +61,7 @@ pub(crate) fn run(arguments: &PlanArgs, command: &str) -> Result<u8, CliError> {
             options: Options::default(),
         })
     });
-    let mut notes = notes(&sources, arguments);
+    let mut notes = notes(&sources, recordings, arguments);
     notes.extend(damaged);
     if let Some(told) = left_out.told() {
         output::warning(&told);
@@ -122,17 +124,32 @@ fn read(
     Ok(Some(found))
 }
 
-/// Findings of all recordings, every GPU once, and what could not be read.
+/// Findings of all recordings.
+struct AllFound {
+    /// Every GPU once.
+    devices: Vec<DeviceFinding>,
+    /// What could not be read, each in a sentence.
+    damaged: Vec<String>,
+    /// How many recordings there were, here or where tables of findings were made.
+    recordings: usize,
+}
+
+/// Findings of all recordings and tables, every GPU once, and what could not be read.
 ///
 /// One recording that is damaged does not cost the plan of all others. Errors: none could be read, or none holds a GPU.
 fn all_findings(
     sources: &[RecordingSource],
     how: &Keeping<'_>,
     done: &Done,
-) -> Result<(Vec<DeviceFinding>, Vec<String>), CliError> {
-    let (mut all, mut damaged) = (Vec::new(), Vec::new());
-    let (mut kept, mut first_error, mut blank) = (0, None, Vec::new());
-    for source in sources {
+) -> Result<AllFound, CliError> {
+    let (tables, own): (Vec<_>, Vec<_>) =
+        sources.iter().partition(|it| it.kind == SourceKind::Findings);
+    let Told { devices: mut all, mut damaged, recordings } =
+        told(&tables, &thresholds(how.policy))?;
+    tables.iter().for_each(|_| done.one());
+    let (mut kept, mut first_error) = (0, None);
+    let mut blank = damaged.clone();
+    for source in &own {
         match findings(source, how, done) {
             Ok(found) => {
                 kept += usize::from(found.was_kept);
@@ -152,7 +169,7 @@ fn all_findings(
             }
         }
     }
-    if damaged.len() == sources.len() {
+    if all.is_empty() {
         let none = |told: String| CliError::not_enough_data(told, NO_GPU);
         return Err(
             first_error.unwrap_or_else(|| none(blank.into_iter().next().unwrap_or_default()))
@@ -160,9 +177,9 @@ fn all_findings(
     }
     blank.iter().for_each(|it| output::warning(it));
     if kept > 0 {
-        output::info(&format!("findings of {kept} of {} recordings were kept", sources.len()));
+        output::info(&format!("findings of {kept} of {} recordings were kept", own.len()));
     }
-    Ok((merged(all), damaged))
+    Ok(AllFound { devices: merged(all), damaged, recordings: own.len() + recordings.len() })
 }
 
 /// Says which entries of the policy fit nobody: a name that was misspelt protects nobody.
@@ -174,11 +191,11 @@ fn warn_unused(said: &TenantPolicies, devices: &[DeviceFinding]) {
     }
 }
 
-fn notes(sources: &[RecordingSource], arguments: &PlanArgs) -> Vec<String> {
-    let foreign = sources.iter().filter(|it| !it.is_recording).count();
+fn notes(sources: &[RecordingSource], recordings: usize, arguments: &PlanArgs) -> Vec<String> {
+    let foreign = sources.iter().filter(|it| it.kind == SourceKind::Foreign).count();
     let mut notes = vec![format!(
         "{} read",
-        match sources.len() {
+        match recordings {
             1 => "one recording was".to_owned(),
             several => format!("{several} recordings were"),
         }

@@ -3,24 +3,24 @@
 use crate::analysis::one_part_for_each_thread;
 use crate::cli::args::ForeignArgs;
 use crate::cli::error::CliError;
+use crate::cli::findings_table::{DETAIL, FindingRow, kind, table, thresholds};
 use crate::cli::input::open;
 use crate::cli::output;
-use crate::cli::plan_sources::RecordingSource;
+use crate::cli::plan_sources::{RecordingSource, SourceKind};
 use crate::cli::progress::Done;
+use crate::cli::spool::name_of;
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::outline::Outline;
 use crate::fleet::findings::{DeviceFinding, FINDINGS_VERSION};
 use crate::fleet::observe::observe;
 use crate::fleet::unplaced::{is_on_one, on_its_own, told};
 use crate::recommender::policy::Policy;
+use crate::storage::arrow::DeviceKey;
 use crate::storage::error::StorageError;
-use crate::storage::findings::{KeptColumn, KeptTable, keep, kept, key_of};
+use crate::storage::findings::{keep, kept, key_of};
 use crate::storage::{Selection, StoredRecording};
 use std::collections::BTreeSet;
 use std::path::Path;
-
-/// Column that holds a finding as a whole, as JSON.
-const DETAIL: &str = "finding";
 
 /// How findings are come by.
 pub(crate) struct Keeping<'a> {
@@ -50,7 +50,8 @@ pub(crate) fn findings(
 ) -> Result<Found, CliError> {
     let input = open(&source.paths, how.foreign)?;
     let recording = &input.recording;
-    let place = source.paths.first().filter(|it| source.is_recording && it.is_dir());
+    let place =
+        source.paths.first().filter(|it| source.kind == SourceKind::Recording && it.is_dir());
     let key = place.filter(|_| how.is_kept).and_then(|_| key(recording, source, how));
     let found = place.zip(key.as_ref()).and_then(|(place, key)| read(place, key));
     let was_kept = found.is_some();
@@ -62,7 +63,7 @@ pub(crate) fn findings(
         None => computed(recording, source, how, done)?,
     };
     if let (Some(place), Some(key), false) = (place, &key, was_kept) {
-        write(place, key, &devices);
+        write(place, key, &devices, how.policy);
     }
     for it in &mut devices {
         if it.host.is_none() {
@@ -154,39 +155,20 @@ fn unplaced(
     Ok(found?)
 }
 
-fn kind() -> String {
-    format!("device findings {FINDINGS_VERSION}")
-}
-
 fn read(place: &Path, key: &str) -> Option<Vec<DeviceFinding>> {
     let table = kept(place, key, &kind())?;
     table.text(DETAIL).iter().map(|it| serde_json::from_str(it.as_deref()?).ok()).collect()
 }
 
 /// Keeps findings beside their recording; a folder that cannot be written is no reason to fail.
-fn write(place: &Path, key: &str, devices: &[DeviceFinding]) {
-    let text = |of: &dyn Fn(&DeviceFinding) -> Option<String>| {
-        KeptColumn::Text(devices.iter().map(of).collect())
+fn write(place: &Path, key: &str, devices: &[DeviceFinding], policy: &Policy) {
+    let recording = Some(name_of(place));
+    let row = |it: &DeviceFinding| FindingRow {
+        key: DeviceKey { recording: recording.clone(), host: None, gpu: None, window: None },
+        found: Ok(it.clone()),
     };
-    let number = |of: &dyn Fn(&DeviceFinding) -> Option<f64>| {
-        KeptColumn::Number(devices.iter().map(of).collect())
-    };
-    let columns: [(&str, KeptColumn); 12] = [
-        ("host", text(&|it| it.host.clone())),
-        ("gpu", text(&|it| Some(it.gpu.clone()))),
-        ("index", number(&|it| it.index.map(f64::from))),
-        ("model", text(&|it| it.model.clone())),
-        ("total_mib", number(&|it| it.total_mib)),
-        ("from_us", number(&|it| Some(it.from_us as f64))),
-        ("until_us", number(&|it| Some(it.until_us as f64))),
-        ("seen_s", number(&|it| Some(it.seen_s))),
-        ("interval_s", number(&|it| it.interval_s)),
-        ("busy_mean_ratio", number(&|it| it.busy_mean_ratio)),
-        ("tenants", number(&|it| Some(it.tenants.len() as f64))),
-        (DETAIL, text(&|it| serde_json::to_string(it).ok())),
-    ];
-    let columns = columns.into_iter().map(|it| (it.0.to_owned(), it.1)).collect();
-    if let Err(error) = keep(place, key, &KeptTable { kind: kind(), columns }) {
+    let rows: Vec<FindingRow> = devices.iter().map(row).collect();
+    if let Err(error) = keep(place, key, &table(&rows, &thresholds(policy))) {
         output::info(&format!("findings are not kept: {error}"));
     }
 }

@@ -1,10 +1,11 @@
 //! Which recordings a plan is made from: folders, patterns, partitions by host and date, foreign logs.
 
 use crate::cli::error::CliError;
+use crate::cli::findings_table::VERSION;
 use crate::cli::spool::{called, is_standard_input, name_of};
 use crate::domain::glob;
 use crate::storage::StoredRecording;
-use crate::storage::findings::is_kept;
+use crate::storage::findings::{column_names, is_kept};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -19,8 +20,19 @@ pub(crate) struct RecordingSource {
     pub(crate) paths: Vec<PathBuf>,
     /// Host by the name of a folder, `host=NAME`; `None` without one.
     pub(crate) host: Option<String>,
-    /// Whether it is a recording, and not foreign.
-    pub(crate) is_recording: bool,
+    /// What it is.
+    pub(crate) kind: SourceKind,
+}
+
+/// What a plan can be made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SourceKind {
+    /// A recording of ours.
+    Recording,
+    /// Foreign logs.
+    Foreign,
+    /// Tables of findings, of any number of recordings.
+    Findings,
 }
 
 impl RecordingSource {
@@ -84,14 +96,14 @@ pub(crate) fn sources(
             if found.len() == before {
                 return Err(CliError::usage(
                     format!("{}: no recording is in it", path.display()),
-                    "give a folder that `cotenant record` or `cotenant import` wrote, a folder of such folders, or foreign logs by name",
+                    "give a folder that `cotenant record` or `cotenant import` wrote, a folder of such folders, tables of `cotenant findings`, or foreign logs by name",
                 ));
             }
         }
     }
     let of_foreign = |paths: Vec<PathBuf>| RecordingSource {
         host: paths.first().and_then(|it| host_of(it)),
-        is_recording: false,
+        kind: SourceKind::Foreign,
         paths,
     };
     match is_one_host && !foreign.is_empty() {
@@ -112,9 +124,18 @@ fn collect(
 ) -> Result<(), CliError> {
     let host = host_of(path).or(host);
     let is_folder = path.is_dir();
+    if !is_folder && is_findings(path) {
+        let paths = vec![path.to_owned()];
+        found.push(RecordingSource { paths, host: None, kind: SourceKind::Findings });
+        return Ok(());
+    }
     let is_segment = !is_folder && path.is_file() && !is_kept(path) && is_parquet(path)?;
     if is_segment || (is_folder && StoredRecording::is_one(path)) {
-        found.push(RecordingSource { paths: vec![path.to_owned()], host, is_recording: true });
+        found.push(RecordingSource {
+            paths: vec![path.to_owned()],
+            host,
+            kind: SourceKind::Recording,
+        });
         return Ok(());
     }
     if !is_folder || depth == 0 {
@@ -122,13 +143,24 @@ fn collect(
     }
     for inside in listed(path)? {
         let name = name_of(&inside);
-        if inside.is_dir() && !name.starts_with('.') {
+        let is_marker = name.starts_with('_') && !inside.is_dir() || name == "_temporary";
+        if name.starts_with('.') || is_marker || is_kept(&inside) {
+            continue;
+        }
+        if inside.is_dir() || is_findings(&inside) {
             collect(&inside, host.clone(), depth - 1, (found, left_out))?;
-        } else if !inside.is_dir() && !name.starts_with('.') && !is_kept(&inside) {
+        } else {
             left_out.add(inside);
         }
     }
     Ok(())
+}
+
+/// Whether a file is a table of findings, by whoever wrote it.
+fn is_findings(path: &Path) -> bool {
+    path.is_file()
+        && is_parquet(path).unwrap_or(false)
+        && column_names(path).is_some_and(|it| it.iter().any(|it| it == VERSION))
 }
 
 /// The host that a part of a path names as `host=NAME`; the last one wins.

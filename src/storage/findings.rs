@@ -6,8 +6,9 @@
 use crate::storage::error::StorageError;
 use crate::storage::seal::{self, Ending};
 use polars::prelude::{
-    DataFrame, Float64Chunked, IntoColumn, KeyValueMetadata, NewChunkedArray, ParquetCompression,
-    ParquetReader, ParquetWriter, PolarsResult, SerReader, StringChunked,
+    DataFrame, DataType, Float64Chunked, Int64Chunked, IntoColumn, KeyValueMetadata,
+    NewChunkedArray, ParquetCompression, ParquetReader, ParquetWriter, PolarsResult, SerReader,
+    StringChunked,
 };
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub enum KeptColumn {
     Text(Vec<Option<String>>),
     /// Numbers; `None` where one is not known.
     Number(Vec<Option<f64>>),
+    /// Whole numbers; `None` where one is not known.
+    Whole(Vec<Option<i64>>),
 }
 
 /// A table with the version of its form.
@@ -42,6 +45,14 @@ impl KeptTable {
     pub fn text(&self, name: &str) -> &[Option<String>] {
         match self.columns.iter().find(|it| it.0 == name) {
             Some((_, KeptColumn::Text(it))) => it,
+            _ => &[],
+        }
+    }
+
+    /// The whole numbers of a column; empty where it is not there.
+    pub fn whole(&self, name: &str) -> &[Option<i64>] {
+        match self.columns.iter().find(|it| it.0 == name) {
+            Some((_, KeptColumn::Whole(it))) => it,
             _ => &[],
         }
     }
@@ -66,10 +77,11 @@ pub fn key_of(parts: &[&str]) -> String {
     format!("{:016x}{:016x}", hash(0xcbf2_9ce4_8422_2325), hash(0x9e37_79b9_7f4a_7c15))
 }
 
-/// Whether a file is such a table.
+/// Whether a file is such a table, by its name.
 pub fn is_kept(path: &Path) -> bool {
     let name = path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-    name.starts_with(START) && name.ends_with(ENDING)
+    let key = name.strip_prefix(START).and_then(|it| it.strip_suffix(ENDING));
+    key.is_some_and(|it| it.len() == 32 && it.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
 /// Reads the table of a key in a folder; `None` where there is none, or none that is whole.
@@ -84,6 +96,38 @@ pub fn kept(folder: &Path, key: &str, kind: &str) -> Option<KeptTable> {
     let pairs = metadata.key_value_metadata().clone().unwrap_or_default();
     pairs.iter().find(|it| it.key == FOOTER_KEY && it.value.as_deref() == Some(kind))?;
     let frame = reader.finish().ok()?;
+    Some(KeptTable { kind: kind.to_owned(), columns: columns_of(&frame)? })
+}
+
+/// Names of the columns of a Parquet file; `None` where its footer cannot be read.
+pub fn column_names(path: &Path) -> Option<Vec<String>> {
+    let mut reader = ParquetReader::new(File::open(path).ok()?);
+    Some(reader.schema().ok()?.iter_names().map(ToString::to_string).collect())
+}
+
+/// Reads these columns of a Parquet file that anybody wrote; those that it lacks are left out.
+///
+/// Errors: it cannot be read.
+pub fn table_of(path: &Path, wanted: &[&str]) -> Result<KeptTable, StorageError> {
+    let io = |source| StorageError::Io { path: path.to_owned(), doing: "opening", source };
+    let damaged = |why: String| StorageError::Damaged { path: path.to_owned(), why };
+    let mut file = File::open(path).map_err(io)?;
+    if let Ending::Whole(seal) = seal::ending(&mut file).map_err(io)?
+        && !seal.fits(&mut file).map_err(io)?
+    {
+        return Err(damaged("its bytes are not those that were written".to_owned()));
+    }
+    let has = column_names(path).ok_or_else(|| damaged("its footer is broken".to_owned()))?;
+    let there = wanted.iter().filter(|it| has.iter().any(|has| has == *it));
+    let frame = ParquetReader::new(file)
+        .with_columns(Some(there.map(|it| (*it).to_owned()).collect()))
+        .finish()
+        .map_err(|it| damaged(it.to_string()))?;
+    let columns = columns_of(&frame).ok_or_else(|| damaged("its types are unknown".to_owned()))?;
+    Ok(KeptTable { kind: String::new(), columns })
+}
+
+fn columns_of(frame: &DataFrame) -> Option<Vec<(String, KeptColumn)>> {
     let mut columns = Vec::new();
     for column in frame.columns() {
         let name = column.name().to_string();
@@ -92,9 +136,12 @@ pub fn kept(folder: &Path, key: &str, kind: &str) -> Option<KeptTable> {
             columns.push((name, KeptColumn::Text(words)));
         } else if let Ok(it) = column.f64() {
             columns.push((name, KeptColumn::Number(it.iter().collect())));
+        } else if column.dtype().is_integer() {
+            let whole = column.cast(&DataType::Int64).ok()?;
+            columns.push((name, KeptColumn::Whole(whole.i64().ok()?.iter().collect())));
         }
     }
-    Some(KeptTable { kind: kind.to_owned(), columns })
+    Some(columns)
 }
 
 /// Writes the table of a key into a folder, under another name first; tables of other keys there are removed.
@@ -102,22 +149,7 @@ pub fn kept(folder: &Path, key: &str, kind: &str) -> Option<KeptTable> {
 /// Errors: the folder cannot be written.
 pub fn keep(folder: &Path, key: &str, table: &KeptTable) -> Result<PathBuf, StorageError> {
     let path = path_of(folder, key);
-    let unfinished = path.with_extension("tmp");
-    let io = |doing| {
-        let path = path.clone();
-        move |source| StorageError::Io { path, doing, source }
-    };
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(true);
-    let mut file = options.open(&unfinished).map_err(io("creating"))?;
-    let written = write(&file, table)
-        .map_err(|it| StorageError::Damaged { path: path.clone(), why: it.to_string() })
-        .and_then(|()| seal::seal(&mut file).map_err(io("writing")))
-        .and_then(|()| std::fs::rename(&unfinished, &path).map_err(io("renaming")));
-    if let Err(error) = written {
-        let _ = std::fs::remove_file(&unfinished);
-        return Err(error);
-    }
+    save(&path, table)?;
     for it in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let other = it.path();
         if is_kept(&other) && other != path {
@@ -125,6 +157,28 @@ pub fn keep(folder: &Path, key: &str, table: &KeptTable) -> Result<PathBuf, Stor
         }
     }
     Ok(path)
+}
+
+/// Writes a table as a Parquet file, under another name first.
+///
+/// Errors: the place cannot be written.
+pub fn save(path: &Path, table: &KeptTable) -> Result<(), StorageError> {
+    let unfinished = path.with_extension("tmp");
+    let io = |doing| {
+        let path = path.to_owned();
+        move |source| StorageError::Io { path, doing, source }
+    };
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(true);
+    let mut file = options.open(&unfinished).map_err(io("creating"))?;
+    let written = write(&file, table)
+        .map_err(|it| StorageError::Damaged { path: path.to_owned(), why: it.to_string() })
+        .and_then(|()| seal::seal(&mut file).map_err(io("writing")))
+        .and_then(|()| std::fs::rename(&unfinished, path).map_err(io("renaming")));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&unfinished);
+    }
+    written
 }
 
 fn path_of(folder: &Path, key: &str) -> PathBuf {
@@ -142,10 +196,14 @@ fn write(file: &File, table: &KeptTable) -> PolarsResult<()> {
             Float64Chunked::from_iter_options(name.as_str().into(), it.iter().copied())
                 .into_column()
         }
+        KeptColumn::Whole(it) => {
+            Int64Chunked::from_iter_options(name.as_str().into(), it.iter().copied()).into_column()
+        }
     });
     let height = table.columns.first().map_or(0, |it| match &it.1 {
         KeptColumn::Text(it) => it.len(),
         KeptColumn::Number(it) => it.len(),
+        KeptColumn::Whole(it) => it.len(),
     });
     let mut frame = DataFrame::new(height, columns.collect())?;
     let footer = vec![(FOOTER_KEY.to_owned(), table.kind.clone())];
@@ -163,11 +221,13 @@ mod tests {
     fn table(words: &[&str]) -> KeptTable {
         let text = words.iter().map(|it| Some((*it).to_owned())).collect();
         let numbers = words.iter().map(|it| (it.len() > 1).then_some(it.len() as f64)).collect();
+        let places = (0..words.len() as i64).map(|it| (it > 0).then_some(it)).collect();
         KeptTable {
             kind: "test 1".to_owned(),
             columns: vec![
                 ("name".to_owned(), KeptColumn::Text(text)),
                 ("length".to_owned(), KeptColumn::Number(numbers)),
+                ("place".to_owned(), KeptColumn::Whole(places)),
             ],
         }
     }

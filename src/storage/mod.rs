@@ -1,7 +1,8 @@
 //! A recording on disk: a folder of Parquet segments that any Parquet reader opens.
 //!
-//! Floor 2, and the only user of polars. `docs/RECORDING.md` describes the form.
+//! Floor 2, and the only user of polars and its Arrow. `docs/RECORDING.md` describes the form.
 
+pub mod arrow;
 pub mod error;
 pub mod findings;
 mod frame;

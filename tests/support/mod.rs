@@ -58,9 +58,15 @@ impl Workbench {
             .spawn()
             .expect("the program can be started");
         let mut pipe = child.stdin.take().expect("standard input is a pipe");
-        std::io::Write::write_all(&mut pipe, input).expect("the program reads its input");
-        drop(pipe);
-        Answer { output: child.wait_with_output().expect("the program ends") }
+        let input = input.to_vec();
+        // A program that answers before it has read everything waits for its answer to be read.
+        let writer = std::thread::spawn(move || {
+            // One that refuses its input reads it not to its end.
+            let _ = std::io::Write::write_all(&mut pipe, &input);
+        });
+        let output = child.wait_with_output().expect("the program ends");
+        writer.join().expect("the writer ends");
+        Answer { output }
     }
 
     /// Plays a shipped scenario into `NAME/recording`.

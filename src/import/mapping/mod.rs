@@ -101,6 +101,39 @@ impl Mapping {
         Some(self.columns().len())
     }
 
+    /// Every column that a table has for this mapping, in order: those that it names, or those of a file without header.
+    pub fn column_names(&self) -> Vec<String> {
+        match &self.written.header {
+            Header::Names(all) => all.clone(),
+            Header::Line => self.columns().into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    /// Whether the first line of a table names the columns.
+    pub fn has_header(&self) -> bool {
+        self.written.header == Header::Line
+    }
+
+    /// Letter between two cells.
+    pub fn separator(&self) -> char {
+        self.written.delimiter.unwrap_or(',')
+    }
+
+    /// What stamps count since the Unix epoch; `None` where they are text.
+    pub fn stamp_unit(&self) -> Option<crate::import::text::stamp::EpochUnit> {
+        self.written.time.as_ref().and_then(|it| it.unit.epoch())
+    }
+
+    /// The column that names the GPU.
+    pub fn gpu_column(&self) -> Option<&str> {
+        self.written.gpu.as_ref().and_then(|it| it.column.as_deref())
+    }
+
+    /// The column that names the host.
+    pub fn host_column(&self) -> Option<&str> {
+        self.written.gpu.as_ref().and_then(|it| it.host_column.as_deref())
+    }
+
     /// Every column that the mapping names, each once.
     pub(crate) fn columns(&self) -> Vec<&str> {
         let it = &self.written;
