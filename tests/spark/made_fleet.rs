@@ -3,7 +3,7 @@
 //! `cargo run --example made_fleet -- lake --gpus 64 --hours 24` makes `lake/host=node-000` and so on. What a GPU holds follows from
 //! its number, so that two runs make the same bytes.
 
-#[path = "../benches/made/mod.rs"]
+#[path = "../../benches/made/mod.rs"]
 mod made;
 
 use cotenant::domain::sink::{Fact, Sink};
