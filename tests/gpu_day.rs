@@ -65,7 +65,7 @@ fn is_whole(arm: &Arm) {
     if let Some(path) = arm.recording() {
         let outline = StoredRecording::open(&path).unwrap();
         let readings = outline.outline().readings;
-        assert!(readings > 200, "{name}: {readings} readings");
+        assert!(readings > 100, "{name}: {readings} readings");
     }
 }
 

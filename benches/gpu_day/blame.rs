@@ -69,7 +69,7 @@ fn suspect(
     let is_named = NAMES.contains(&verdict);
     let is_first = found["rank"] == 1;
     let outcome = match (is_guilty, verdict) {
-        (true, "cannot_tell") => Outcome::CannotTell,
+        (_, "cannot_tell") => Outcome::CannotTell,
         (true, _) => Outcome::of(is_named && is_first),
         (false, _) => Outcome::of(!is_named),
     };

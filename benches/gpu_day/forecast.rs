@@ -47,10 +47,11 @@ fn shape(part: &mut Part, arm: &Arm, profile: &Value) {
         _ => None,
     };
     let height = height.map_or(1.0, |it| it.0 / it.1);
-    let watched_s = (number(profile, "/span/until_us").unwrap_or_default()
-        - number(profile, "/span/from_us").unwrap_or_default())
-        / 1e6;
-    let busy = height * lengths.iter().sum::<f64>() / watched_s.max(arm.seconds());
+    let end = |key: &str| Some(arm.second(number(profile, key)?));
+    let seen_from = end("/span/from_us").unwrap_or(0.0);
+    let seen_until = end("/span/until_us").unwrap_or(arm.seconds());
+    let inside = |it: &(f64, f64)| (it.1.min(seen_until) - it.0.max(seen_from)).max(0.0);
+    let busy = height * arm.spells().iter().map(inside).sum::<f64>() / (seen_until - seen_from);
     let told = number(profile, "/mean_ratio");
     let seen = number(profile, "/bursts/burst_lengths/p50_s");
     let inferred = |end: &str| number(profile, &format!("/resolution/estimated_burst/{end}"));
@@ -93,23 +94,30 @@ pub(crate) struct Turns {
 /// Turns by the stamps of short kernels that ran beside a neighbour that never paused.
 pub(crate) fn turns(results: &Results) -> Option<Turns> {
     let rows = results.arm("turns")?.rows("victim.csv");
-    let ends: Vec<f64> = rows.iter().filter_map(|it| *it.first()?).collect();
-    let steps: Vec<f64> = ends.windows(2).map(|it| it[1] - it[0]).collect();
-    let usual = median(&steps)?;
-    let (mut runs, mut gaps, mut run) = (Vec::new(), Vec::new(), 0.0);
-    for step in &steps {
-        if *step > GAP * usual {
-            gaps.push(step - usual);
-            runs.push(run + usual);
-            run = 0.0;
-        } else {
-            run += step;
+    let ends: Vec<(f64, f64)> =
+        rows.iter().filter_map(|it| (*it.first()?).zip(*it.get(1)?)).collect();
+    let batches: Vec<Vec<f64>> = ends
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|batch| batch.windows(2).map(|it| it[1].1 - it[0].1).collect())
+        .collect();
+    let usual = median(&batches.concat())?;
+    let (mut runs, mut gaps) = (Vec::new(), Vec::new());
+    for batch in &batches {
+        // The first turn of a batch began before it, the last one ended after it.
+        let mut run = None;
+        for step in batch {
+            if *step > GAP * usual {
+                gaps.push(step - usual);
+                runs.extend(run);
+                run = Some(usual);
+            } else if let Some(run) = &mut run {
+                *run += step;
+            }
         }
     }
-    // The first run began before anybody looked.
-    let quantum_s = median(runs.get(1..)?)?;
+    let quantum_s = median(&runs)?;
     let switch_s = ((median(&gaps)? - quantum_s) / 2.0).max(0.0);
-    Some(Turns { quantum_s, switch_s, count: runs.len() - 1 })
+    Some(Turns { quantum_s, switch_s, count: runs.len() })
 }
 
 /// p50 and p99 beside a neighbour: told from both alone, and measured.

@@ -120,7 +120,7 @@ impl Arm {
     }
 
     /// Seconds since the begin of the arm.
-    fn second(&self, at_us: f64) -> f64 {
+    pub(crate) fn second(&self, at_us: f64) -> f64 {
         (at_us - self.truth["begin_us"].as_f64().unwrap_or_default()) / 1e6
     }
 
