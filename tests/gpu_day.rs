@@ -24,25 +24,47 @@ use crate::page::{Outcome, Part};
 use crate::results::{Arm, Results, packs};
 use crate::sample::Measured;
 use cotenant::storage::StoredRecording;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Files that come back at most, the log among them.
 const MOST_FILES: usize = 8;
 /// What is not a server writes other columns.
 const SERVERS: [&str; 2] = ["victim", "peer"];
 
-fn rehearse(out: &Path) -> Output {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gpu-day/run.sh");
-    Command::new("bash")
+/// The script, on the simulated driver, with results in this folder.
+fn script(out: &Path, arguments: &[&str]) -> Command {
+    let script = fixture("run.sh");
+    let mut command = Command::new("bash");
+    command
         .arg(script)
-        .arg("--dry-run")
+        .args(arguments)
         .env("COTENANT", env!("CARGO_BIN_EXE_cotenant"))
         .env("NVML_LIBRARY", cotenant_nvml_sim::library().unwrap())
         .env("OUT", out)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .output()
-        .unwrap()
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gpu-day").join(name)
+}
+
+/// Runs a script to its end; what it printed.
+fn run(mut command: Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
+/// Whether Python is here; without it the test says that it was skipped.
+fn has_python() -> bool {
+    let is_here = Command::new("python3").arg("--version").output().is_ok();
+    if !is_here {
+        eprintln!("skipped: python3 is not here, and the tenants of the GPU day are written in it");
+    }
+    is_here
 }
 
 /// An arm is whole: whoever has a part in it left a log, and whoever recorded left a recording.
@@ -77,15 +99,12 @@ fn has_no_missed_claim(part: &Part) {
 
 #[test]
 fn the_day_can_be_rehearsed_without_a_gpu_and_its_results_are_read() {
-    if Command::new("python3").arg("--version").output().is_err() {
-        eprintln!("skipped: python3 is not here, and the tenants of the GPU day are written in it");
+    if !has_python() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let output = rehearse(&out);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    let said = run(script(&out, &["--dry-run"]));
     assert_eq!(packs(&out).len(), 7, "{said}");
     assert!(std::fs::read_dir(&out).unwrap().count() <= MOST_FILES);
 
@@ -110,6 +129,43 @@ fn the_day_can_be_rehearsed_without_a_gpu_and_its_results_are_read() {
     }
     let page = page::text_of(&others, "A rehearsal.");
     assert!(page.contains("| sliced-300ms-compute | p99 | turns as measured |"), "{page}");
+}
+
+/// The code that needs a GPU, with PyTorch and the daemon of MPS on paper: its names fit, MPS is started and ended.
+#[test]
+fn tenants_for_a_gpu_run_on_paper_and_mps_is_ended_again() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    put("idle.toml", "[[gpu]]\nboard = \"h200\"\n");
+    put("nvidia-smi", "#!/bin/sh\n");
+    put(
+        "nvidia-cuda-mps-control",
+        "#!/bin/sh\n[ \"$1\" = -d ] && echo started >> \"$MPS_TOLD\" || cat >> \"$MPS_TOLD\"\n",
+    );
+    for name in ["nvidia-smi", "nvidia-cuda-mps-control"] {
+        let made = Command::new("chmod").arg("+x").arg(folder.path().join(name)).status();
+        assert!(made.unwrap().success());
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    let told = folder.path().join("mps.txt");
+    let out = folder.path().join("out");
+    let mut command = script(&out, &["--short", "mps", "memory"]);
+    command
+        .env("PATH", format!("{}:{path}", folder.path().display()))
+        .env("PYTHONPATH", fixture("paper"))
+        .env("COTENANT_NVML_SIM", folder.path().join("idle.toml"))
+        .env("MPS_TOLD", &told);
+    let said = run(command);
+    assert!(!said.contains(" said: "), "no tenant complains: {said}");
+    assert_eq!(std::fs::read_to_string(&told).unwrap(), "started\nquit\n", "{said}");
+    let results = Results::unpacked(&out, &folder.path().join("raw")).unwrap();
+    assert!(!results.is_rehearsal());
+    results.arms.iter().for_each(is_whole);
+    assert_eq!(results.arms[0].truth["tenants"]["victim"]["torch"], "on paper");
+    assert!(results.arms[0].spells().iter().all(|it| it.1 > it.0), "{said}");
 }
 
 #[test]
