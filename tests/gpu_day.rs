@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
+#![allow(clippy::disallowed_methods, reason = "programs on paper come first in the search path")]
 
 #[path = "../benches/gpu_day/ask.rs"]
 mod ask;
@@ -79,7 +80,7 @@ fn is_whole(arm: &Arm) {
         if is_serving {
             let requests = arm.requests(role);
             assert!(requests.len() > 5, "{name}: {role} answered {}", requests.len());
-            assert!(requests.iter().all(|it| it.latency_s > 0.001), "{name}: {role}");
+            assert!(requests.iter().all(|it| it.latency_s > 0.0002), "{name}: {role}");
         }
     }
     let is_recorded = arm.truth["interval_ms"].is_number();

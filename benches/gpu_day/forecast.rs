@@ -17,7 +17,7 @@ const GAP: f64 = 5.0;
 pub(crate) fn shapes(results: &Results) -> Part {
     let mut part = Part::new(
         "Burst shapes",
-        "`analyze` on the neighbour alone beside its log; lengths in s. Kept: the busy share is within 0.05, and the median length within a factor of 1.5 where bursts are seen, the played mean inside the range where it is inferred; a length that is not told is no claim.",
+        "`analyze` on the neighbour alone beside its log; lengths in s. Kept: the busy share is within 0.05, and the median length within a factor of 1.5 where bursts are resolved, or not above 1.5 times it where they are partly resolved, which makes it an upper limit, the played mean inside the range where it is inferred; a length that is not told is no claim.",
         &[
             "busy played",
             "busy told",
@@ -73,6 +73,9 @@ fn shape(part: &mut Part, arm: &Arm, profile: &Value) {
     let is_bursty = height >= 1.0;
     let has_length = match (low.zip(high).zip(played), seen.zip(middle)) {
         (Some(((low, high), played)), _) => Some((low..=high).contains(&played)),
+        (None, Some((seen, middle))) if profile["resolution"]["verdict"] == "partly_resolved" => {
+            Some(middle <= SEEN * seen)
+        }
         (None, Some((seen, middle))) => Some((seen / middle).max(middle / seen) <= SEEN),
         (None, None) => None,
     };
