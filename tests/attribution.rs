@@ -1,5 +1,7 @@
 //! Who slowed whom, on scenarios of known truth: the right answer, and the right refusal.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use serde_json::Value;
@@ -402,4 +404,31 @@ fn the_same_recording_gives_the_same_answer_with_any_number_of_threads() {
         text.replace(&format!("--threads {threads}"), "")
     };
     assert!(with("1") == with("2"));
+}
+
+#[test]
+fn a_quantile_that_few_bins_have_gives_way_to_a_mean_that_all_have() {
+    let bench = Workbench::new();
+    let recording = bench.play("aggressor");
+    bench.run(&["export", &recording, "--to", "csv", "-o", "all.csv"]).expect_code(0);
+    let text = std::fs::read_to_string(bench.path("all.csv")).unwrap();
+    let mut lines = text.lines();
+    let head = lines.next().unwrap();
+    let column = head.split(',').position(|it| it == "latency_p99_s").unwrap();
+    let (mut sparse, mut measured) = (format!("{head}\n"), 0);
+    for line in lines {
+        let mut cells: Vec<&str> = line.split(',').collect();
+        if !cells[column].is_empty() {
+            measured += 1;
+            // One of forty is left: too few to judge anybody by.
+            cells[column] = if measured % 40 == 0 { cells[column] } else { "" };
+        }
+        sparse += &(cells.join(",") + "\n");
+    }
+    bench.file("sparse.csv", sparse);
+    let answer = bench.run(&["diagnose", "sparse.csv", "--victim", "chat", "-o", "json"]);
+    let document: Value = serde_json::from_str(&answer.stdout()).unwrap();
+    assert_eq!(document["metric"], "latency_mean_s");
+    assert_eq!(document["suspects"][0]["suspect"], "batch");
+    assert_eq!(document["suspects"][0]["influence"]["verdict"], "confirmed");
 }

@@ -10,6 +10,7 @@ use crate::analysis::diagnosis::headline::{headline, outcome};
 use crate::analysis::diagnosis::memory::{beside_memory, with_memory};
 use crate::analysis::diagnosis::plan::plan;
 use crate::analysis::diagnosis_findings::Diagnosis;
+use crate::analysis::influence::ladder::LEAST_BINS;
 use crate::analysis::influence::offset::offset;
 use crate::analysis::influence::signal::{is_measure_of_harm, metrics_of};
 use crate::analysis::influence::study::Study;
@@ -185,9 +186,13 @@ fn no_measure_of_harm(metric: Metric) -> DiagnosisRefusal {
 }
 
 /// The study whose victim changed most for the worse in the window; of the whole recording, that of the slowest requests.
+///
+/// A quantile that too few bins have to judge anybody by gives way to a metric that enough bins have.
 fn most_changed(studies: &[Study], window: TimeSpan, has_window: bool) -> Option<&Study> {
     if !has_window {
-        return studies.iter().max_by_key(|it| it.metric == Metric::LatencyP99);
+        let is_judged =
+            |it: &Study| it.harm.iter().filter(|it| it.is_finite()).count() as u64 >= LEAST_BINS;
+        return studies.iter().max_by_key(|it| (is_judged(it), it.metric == Metric::LatencyP99));
     }
     let change = |it: &Study| slowness(it, window, true).change_ratio.unwrap_or(f64::NEG_INFINITY);
     studies.iter().reduce(|best, it| if change(it) > change(best) { it } else { best })
