@@ -12,22 +12,9 @@ use crate::storage::gathered::Gathered;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Columns besides metrics that are understood.
-const KNOWN: [&str; 12] = [
-    "time",
-    "source",
-    "gpu",
-    "gpu_instance",
-    "compute_instance",
-    "mig_generation",
-    "pid",
-    "process_started_us",
-    "tenant",
-    "outline",
-    "model",
-    "index",
-];
-/// Those that say whom a row is about.
+/// Columns besides metrics and those that say whom a row is about.
+const FACTS: [&str; 5] = ["time", "source", "outline", "model", "index"];
+/// Columns that say whom a row is about.
 const IDENTITY: [&str; 7] = [
     "gpu",
     "gpu_instance",
@@ -56,7 +43,8 @@ type Problem = String;
 impl DeviceRows {
     /// Whether a column of the stream is of any use.
     pub fn is_wanted(column: &str) -> bool {
-        KNOWN.contains(&column) || Metric::from_key(column).is_some()
+        let is_fact = FACTS.contains(&column) || IDENTITY.contains(&column);
+        is_fact || Metric::from_key(column).is_some()
     }
 
     /// No rows yet.
@@ -185,7 +173,7 @@ fn check(slice: &RowSlice<'_>) -> Result<(), Problem> {
             "time" => matches!(column, Column::Instant(_) | Column::Whole(_)),
             "tenant" | "outline" | "model" => is_text,
             "gpu" => is_text || matches!(column, Column::Whole(_)),
-            _ if KNOWN.contains(&name) || Metric::from_key(name).is_some() => is_number,
+            _ if DeviceRows::is_wanted(name) => is_number,
             _ => true,
         };
         if !is_fit {
