@@ -64,6 +64,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("png", &["report::plot"]),
     ("polars", &["storage"]),
     ("polars_arrow", &["storage::arrow"]),
+    ("polars_arrow_format", &["storage::arrow"]),
     ("prometheus_parse", &["import::prometheus_text", "sampler::services::exposition"]),
     ("quick_xml", &["import::smi::xml"]),
     ("rand", &["stats"]),

@@ -5,6 +5,7 @@
 
 mod columns;
 mod device;
+mod frames;
 mod stream;
 mod table;
 

@@ -2,9 +2,10 @@
 
 use crate::storage::arrow::StreamError;
 use crate::storage::arrow::columns::{Cell, Column};
+use crate::storage::arrow::frames::Frames;
 use polars_arrow::io::ipc::read::{StreamReader, StreamState, read_stream_metadata};
 use std::collections::BTreeMap;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::ops::Range;
 
 /// Types that a column may have that says whose a row is.
@@ -33,7 +34,7 @@ pub(crate) struct KeyNames {
 
 /// The rows of a stream, device after device.
 pub struct DeviceStream {
-    batches: StreamReader<Forward>,
+    batches: StreamReader<Frames>,
     names: Vec<String>,
     keys: KeyNames,
     batch: Option<Batch>,
@@ -99,10 +100,13 @@ impl DeviceStream {
             ),
             host: host.unwrap_or("host").to_owned(),
         };
-        let mut input = Forward { input, at: 0 };
+        let mut input = Frames::new(input);
         let not_arrow = |it: String| StreamError::NotArrow(it);
         let metadata = read_stream_metadata(&mut input).map_err(|it| not_arrow(it.to_string()))?;
         let names: Vec<String> = metadata.schema.iter_names().map(ToString::to_string).collect();
+        if names.len() != metadata.ipc_schema.fields.len() {
+            return Err(not_arrow("two of its columns have one name".to_owned()));
+        }
         let is_needed = |it: &String| keys.has(it) || is_wanted(it);
         let needed: Vec<usize> =
             names.iter().enumerate().filter(|it| is_needed(it.1)).map(|it| it.0).collect();
@@ -220,33 +224,5 @@ impl KeyNames {
         let is_same =
             |it: &str| batch.columns.get(it).is_none_or(|column| column.is_same(one, other));
         self.all().all(is_same) || self.of(batch, one) == self.of(batch, other)
-    }
-}
-
-/// A pipe that can be asked where it is and moved forward, as the reader of frames wants it.
-struct Forward {
-    input: Box<dyn Read>,
-    at: u64,
-}
-
-impl Read for Forward {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.input.read(buffer)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
-impl Seek for Forward {
-    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        let SeekFrom::Current(step) = to else {
-            return Err(std::io::ErrorKind::Unsupported.into());
-        };
-        let step = u64::try_from(step).map_err(|_| std::io::ErrorKind::Unsupported)?;
-        let passed = std::io::copy(&mut self.by_ref().take(step), &mut std::io::sink())?;
-        match passed == step {
-            true => Ok(self.at),
-            false => Err(std::io::ErrorKind::UnexpectedEof.into()),
-        }
     }
 }
