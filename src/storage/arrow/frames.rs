@@ -155,7 +155,6 @@ fn short(what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::storage::arrow::{DeviceStream, StreamError, TableStream};
     use crate::storage::findings::{KeptColumn, KeptTable};
 
