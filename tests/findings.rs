@@ -442,7 +442,7 @@ fn windows_of_a_device_are_joined_and_the_same_time_twice_is_refused() {
     }
     let plan = bench.run(&["plan", "one.parquet", "two.parquet", "-o", "json"]);
     let plan: Value = serde_json::from_str(&plan.stdout()).expect("JSON");
-    assert_eq!(plan["plan"]["summary"]["gpus_recorded"].as_u64().unwrap_or(1), 1);
+    assert_eq!(plan["plan"]["summary"]["gpus"].as_u64(), Some(1));
     for twice in ["over.parquet", "copy.parquet"] {
         std::fs::copy(bench.path("one.parquet"), bench.path("copy.parquet")).expect("a copy");
         let answer = bench.run(&["plan", "one.parquet", twice]);
@@ -473,4 +473,71 @@ fn a_table_with_rows_that_say_why_gives_a_plan_that_names_them() {
     let plan = bench.run(&["plan", "all.parquet"]);
     assert!(plan.stdout().contains("`torn` is left out: "), "{}", plan.stdout());
     assert!(plan.stdout().contains("2 recordings were read"), "{}", plan.stdout());
+}
+
+#[test]
+fn a_damaged_table_of_findings_is_named_and_no_plan_is_made_of_it() {
+    let bench = Workbench::new();
+    recorded(&bench.path("one"), 0);
+    bench.run(&["findings", "one", "--no-keep", "--out", "one.parquet"]).expect_code(0);
+    bench.run(&["plan", "one.parquet"]).expect_code(0);
+    let whole = std::fs::read(bench.path("one.parquet")).expect("a table");
+    // Every part of the file, and each of the last bytes, which say where its footer is.
+    let places = (4..whole.len()).step_by(whole.len() / 40).chain(whole.len() - 8..whole.len());
+    for place in places {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 0x55;
+        bench.file("bad.parquet", &bytes);
+        let answer = bench.run(&["plan", "bad.parquet"]);
+        assert_ne!(answer.code(), 0, "byte {place}: {}", answer.stderr());
+        assert!(!answer.stderr().contains("panicked"), "byte {place}: {}", answer.stderr());
+    }
+}
+
+#[test]
+fn a_table_takes_nothing_of_the_users_and_no_device() {
+    let bench = Workbench::new();
+    recorded(&bench.path("one"), 0);
+    bench.file("one.tmp", "mine");
+    bench.run(&["findings", "one", "--no-keep", "--out", "one.parquet"]).expect_code(0);
+    assert_eq!(std::fs::read_to_string(bench.path("one.tmp")).expect("a file"), "mine");
+    let out = bench.path("device");
+    std::os::unix::fs::symlink("/dev/null", &out).expect("a link");
+    bench.run(&["findings", "one", "--no-keep", "--out", "device", "-o", "parquet"]).expect_code(0);
+    assert!(!std::fs::metadata(&out).expect("a device").is_file());
+}
+
+#[test]
+fn devices_before_a_break_are_kept_in_a_table_too() {
+    let bench = Workbench::new();
+    let whole = arrow(&made(&[("a", "g0"), ("a", "g1"), ("a", "g2")]));
+    let cut = &whole[..whole.len() * 5 / 6];
+    let broken = bench.run_with_input(&["findings", "--arrow", "--out", "some.parquet"], cut);
+    broken.expect_code(1);
+    let plan = bench.run(&["plan", "some.parquet", "-o", "json"]);
+    let plan: Value = serde_json::from_str(&plan.stdout()).expect("JSON");
+    assert_eq!(plan["plan"]["summary"]["gpus"].as_u64(), Some(2), "{plan:#}");
+}
+
+#[test]
+fn a_reader_that_goes_is_a_quiet_end() {
+    let bench = Workbench::new();
+    recorded(&bench.path("one"), 0);
+    for form in ["json", "arrow"] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_cotenant"))
+            .args(["findings", "one", "--no-keep", "-o", form])
+            .current_dir(bench.path("."))
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("cotenant starts");
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().expect("it ends");
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(
+            (ended.status.code(), told.contains("error")),
+            (Some(0), false),
+            "{form}: {told}"
+        );
+    }
 }

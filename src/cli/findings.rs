@@ -9,9 +9,10 @@ use crate::cli::findings_table::{FindingRow, thresholds};
 use crate::cli::node_files::policy;
 use crate::cli::output;
 use crate::cli::overwrite::Protected;
-use crate::cli::plan_findings::{Keeping, findings};
+use crate::cli::plan_findings::{Found, Keeping, findings};
 use crate::cli::plan_sources::{RecordingSource, SourceKind, sources};
 use crate::cli::progress::in_parts;
+use crate::recommender::policy::Policy;
 use crate::storage::arrow::DeviceKey;
 use std::path::PathBuf;
 
@@ -30,26 +31,13 @@ pub(crate) fn run(arguments: &FindingsArgs) -> Result<u8, CliError> {
     let form = form_of(arguments.output, arguments.out.as_deref(), (plain, &known))?;
     let policy = policy(arguments.policy.as_deref())?.0;
     let mut sink = RowSink::open(form, arguments.out.as_deref(), thresholds(&policy))?;
-    if arguments.arrow {
-        stream(arguments, &policy, &mut sink)?;
-    } else {
-        let (sources, left_out) = sources(&arguments.recordings, arguments.one_host)?;
-        if let Some(it) = sources.iter().find(|it| it.kind == SourceKind::Findings) {
-            return Err(CliError::usage(
-                format!("{}: holds findings already", it.file()),
-                "give it to `cotenant plan`, and recordings to `cotenant findings`",
-            ));
-        }
-        left_out.told().iter().for_each(|it| output::warning(it));
-        let how = Keeping {
-            foreign: &arguments.foreign,
-            policy: &policy,
-            is_kept: !arguments.no_keep,
-            is_several: arguments.one_of_many || sources.len() > 1,
-        };
-        in_parts("looking at GPUs", sources.len(), |done| {
-            sources.iter().try_for_each(|it| sink.take(rows(it, findings(it, &how, done))))
-        })?;
+    let taken = match arguments.arrow {
+        true => stream(arguments, &policy, &mut sink),
+        false => recordings(arguments, &policy, &mut sink),
+    };
+    if let Err(error) = taken {
+        sink.break_off()?;
+        return Err(error);
     }
     let (found, failed) = sink.count;
     sink.finish()?;
@@ -57,11 +45,38 @@ pub(crate) fn run(arguments: &FindingsArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
+/// Findings of every recording that was named.
+fn recordings(
+    arguments: &FindingsArgs,
+    policy: &Policy,
+    sink: &mut RowSink,
+) -> Result<(), CliError> {
+    let (sources, left_out) = sources(&arguments.recordings, arguments.one_host)?;
+    if let Some(it) = sources.iter().find(|it| it.kind == SourceKind::Findings) {
+        return Err(CliError::usage(
+            format!("{}: holds findings already", it.file()),
+            "give it to `cotenant plan`, and recordings to `cotenant findings`",
+        ));
+    }
+    left_out.told().iter().for_each(|it| output::warning(it));
+    let how = Keeping {
+        foreign: &arguments.foreign,
+        policy,
+        is_kept: !arguments.no_keep,
+        is_several: arguments.one_of_many || sources.len() > 1,
+    };
+    in_parts("looking at GPUs", sources.len(), |done| {
+        for it in &sources {
+            if !sink.take(rows(it, findings(it, &how, done)))? {
+                break;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// The rows of one recording: a finding for each device, or one that says why there is none.
-fn rows(
-    source: &RecordingSource,
-    found: Result<crate::cli::plan_findings::Found, CliError>,
-) -> Vec<FindingRow> {
+fn rows(source: &RecordingSource, found: Result<Found, CliError>) -> Vec<FindingRow> {
     let key = DeviceKey {
         recording: source.paths.first().map(|it| it.display().to_string()),
         host: source.host.clone(),

@@ -5,10 +5,12 @@ use crate::cli::findings_args::FindingsForm;
 use crate::cli::findings_table::{FindingRow, lines, table};
 use crate::cli::output;
 use crate::storage::arrow::{StreamError, TableStream};
-use crate::storage::findings::save;
+use crate::storage::findings::packed;
+use std::cell::Cell;
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Takes rows of findings.
 pub(crate) struct RowSink {
@@ -17,6 +19,8 @@ pub(crate) struct RowSink {
     thresholds: String,
     /// Rows with a finding, and rows without.
     pub(crate) count: (u64, u64),
+    /// Whether anybody still reads.
+    is_read: Rc<Cell<bool>>,
 }
 
 enum Place {
@@ -34,6 +38,7 @@ impl RowSink {
         out: Option<&Path>,
         thresholds: String,
     ) -> Result<Self, CliError> {
+        let is_read = Rc::new(Cell::new(true));
         let place = match (form, out) {
             (FindingsForm::Parquet, Some(path)) => Place::Parquet(path.to_owned(), Vec::new()),
             (FindingsForm::Parquet, None) => {
@@ -44,15 +49,15 @@ impl RowSink {
             }
             (FindingsForm::Arrow, out) => {
                 let form = table(&[], &thresholds);
-                Place::Arrow(TableStream::open(writer(out)?, &form)?)
+                Place::Arrow(TableStream::open(writer(out, &is_read)?, &form)?)
             }
-            (FindingsForm::Json, out) => Place::Lines(writer(out)?),
+            (FindingsForm::Json, out) => Place::Lines(writer(out, &is_read)?),
         };
-        Ok(Self { place, out: out.map(Path::to_owned), thresholds, count: (0, 0) })
+        Ok(Self { place, out: out.map(Path::to_owned), thresholds, count: (0, 0), is_read })
     }
 
-    /// Takes rows; they are written at once, but into a Parquet file.
-    pub(crate) fn take(&mut self, rows: Vec<FindingRow>) -> Result<(), CliError> {
+    /// Takes rows, and says whether anybody still reads; they are written at once, but into a Parquet file.
+    pub(crate) fn take(&mut self, rows: Vec<FindingRow>) -> Result<bool, CliError> {
         for row in &rows {
             match &row.found {
                 Ok(_) => self.count.0 += 1,
@@ -73,13 +78,13 @@ impl RowSink {
                     .map_err(|it| CliError::failed("cannot write the result", &it))?;
             }
         }
-        Ok(())
+        Ok(self.is_read.get())
     }
 
     /// Writes what is still held, and the end.
     pub(crate) fn finish(self) -> Result<(), CliError> {
         match self.place {
-            Place::Parquet(path, rows) => save(&path, &table(&rows, &self.thresholds))?,
+            Place::Parquet(path, rows) => written(&path, &rows, &self.thresholds)?,
             Place::Arrow(stream) => stream.finish()?,
             Place::Lines(_) => {}
         }
@@ -88,6 +93,21 @@ impl RowSink {
         }
         Ok(())
     }
+
+    /// Writes what is still held, without an end: rows were to follow.
+    pub(crate) fn break_off(self) -> Result<(), CliError> {
+        match self.place {
+            Place::Parquet(path, rows) if !rows.is_empty() => {
+                written(&path, &rows, &self.thresholds)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn written(path: &Path, rows: &[FindingRow], thresholds: &str) -> Result<(), CliError> {
+    let bytes = packed(&table(rows, thresholds));
+    output::file(path, &bytes.map_err(|it| CliError::file(path, "writing", &it))?)
 }
 
 /// What a row is about, for messages.
@@ -101,10 +121,42 @@ fn name_of(row: &FindingRow) -> String {
     }
 }
 
-fn writer(out: Option<&Path>) -> Result<Box<dyn Write>, CliError> {
-    let Some(path) = out else { return Ok(output::stream()) };
+fn writer(out: Option<&Path>, is_read: &Rc<Cell<bool>>) -> Result<Box<dyn Write>, CliError> {
+    let Some(path) = out else {
+        return Ok(Box::new(Piped { out: output::stream(), is_read: Rc::clone(is_read) }));
+    };
     let file = File::create(path).map_err(|it| CliError::file(path, "creating", &it))?;
     Ok(Box::new(file))
+}
+
+/// Standard output; a reader that went away is noted, and is no error.
+struct Piped {
+    out: Box<dyn Write>,
+    is_read: Rc<Cell<bool>>,
+}
+
+impl Piped {
+    fn noted<T>(&self, done: std::io::Result<T>, otherwise: T) -> std::io::Result<T> {
+        match done {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.is_read.set(false);
+                Ok(otherwise)
+            }
+            done => done,
+        }
+    }
+}
+
+impl Write for Piped {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.noted(done, bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let done = self.out.flush();
+        self.noted(done, ())
+    }
 }
 
 impl From<StreamError> for CliError {

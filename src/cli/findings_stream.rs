@@ -53,7 +53,9 @@ pub(crate) fn stream(
                 found.map(|it| row(&key, it)).collect()
             }
         };
-        sink.take(rows)?;
+        if !sink.take(rows)? {
+            break;
+        }
     }
     Ok(())
 }

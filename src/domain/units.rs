@@ -67,10 +67,13 @@ mod tests {
 
     #[test]
     fn times_and_sizes_are_shown_in_the_unit_that_a_person_would_choose() {
-        let shown: Vec<String> = [0.000_05, 0.0032, 0.45, 0.9998, 12.0, 600.0]
+        let shown: Vec<String> = [0.000_05, 0.0032, 0.45, 0.9998, 12.0, 600.0, 86_400.0, 604_800.0]
             .map(|it| Seconds(it).to_string())
             .to_vec();
-        assert_eq!(shown, ["50.0 µs", "3.20 ms", "450 ms", "1.00 s", "12.0 s", "10.0 min"]);
+        assert_eq!(
+            shown,
+            ["50.0 µs", "3.20 ms", "450 ms", "1.00 s", "12.0 s", "10.0 min", "24.0 h", "7.00 days"]
+        );
         assert_eq!(MemoryBytes::new(80 << 30).to_string(), "80.0 GiB");
         assert_eq!(MemoryBytes::new(4 << 20).to_string(), "4 MiB");
         assert_eq!(MemoryBytes::from_f64(f64::NAN), None);

@@ -165,6 +165,51 @@ fn every_rejected_way_is_told_once_with_a_reason() {
 }
 
 #[test]
+fn ways_that_are_rejected_alike_on_several_devices_are_told_once_for_all_of_them() {
+    fn statements(blocks: &[Block]) -> usize {
+        let of = |it: &Block| match it {
+            Block::Statement(_) => 1,
+            Block::Details { blocks, .. } => statements(blocks),
+            _ => 0,
+        };
+        blocks.iter().map(of).sum()
+    }
+    // Verdicts of three kinds by turns.
+    let world = crowd(12, 2);
+    let kinds: usize = world.verdicts()[..3].iter().map(|it| it.rejected.len()).sum();
+    let report = world.report();
+    let rejected = section(&report, "rejected");
+    assert_eq!(statements(rejected), kinds);
+    let heads = rejected.iter().filter_map(|it| match it {
+        Block::Heading { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    assert!(heads.into_iter().any(|it| it.contains(" and ")), "{rejected:?}");
+}
+
+#[test]
+fn a_lone_decision_stands_apart_from_its_grounds_which_are_told_once_below_it() {
+    let mut verdict = specimen()
+        .verdicts()
+        .into_iter()
+        .find(|it| it.outcome == Outcome::NotEnoughEvidence)
+        .unwrap();
+    verdict.label = "GPU 0".to_owned();
+    let verdicts = [verdict];
+    let input = recommendation(&verdicts, &NO_FILES);
+    assert_eq!(input.decision(), "Not enough evidence to decide about GPU 0.");
+    let reason = &verdicts[0].decisive.as_ref().unwrap().sentence;
+    let next = &verdicts[0].measurement.as_ref().unwrap().measurement.sentence;
+    assert!(input.headline().contains(reason), "the whole sentence has it: {}", input.headline());
+    let report = recommend::report(&input);
+    let answer = section(&report, "answer");
+    let [Block::Lead(lead), Block::Text(grounds)] = answer else { panic!("{answer:?}") };
+    assert_eq!(*lead, input.decision());
+    let has = |it: &str| grounds.to_lowercase().contains(&it.to_lowercase());
+    assert!(has(reason) && has(next), "{grounds}");
+}
+
+#[test]
 fn loads_of_one_mean_and_different_shapes_are_set_against_each_other() {
     let shown = text(&specimen().report(), 100, false);
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");

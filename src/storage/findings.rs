@@ -11,6 +11,7 @@ use polars::prelude::{
     StringChunked,
 };
 use std::fs::File;
+use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};
 
 /// Start of the names of such tables.
@@ -99,31 +100,34 @@ pub fn kept(folder: &Path, key: &str, kind: &str) -> Option<KeptTable> {
     Some(KeptTable { kind: kind.to_owned(), columns: columns_of(&frame)? })
 }
 
-/// Names of the columns of a Parquet file; `None` where its footer cannot be read.
+/// Names of the columns of a Parquet file; `None` where its footer cannot be read, or is not the one that was written.
 pub fn column_names(path: &Path) -> Option<Vec<String>> {
-    let mut reader = ParquetReader::new(File::open(path).ok()?);
+    let mut file = File::open(path).ok()?;
+    seal::checked(&mut file).ok()?.ok()?;
+    let mut reader = ParquetReader::new(file);
     Some(reader.schema().ok()?.iter_names().map(ToString::to_string).collect())
 }
 
 /// Reads these columns of a Parquet file that anybody wrote; those that it lacks are left out.
 ///
-/// Errors: it cannot be read.
+/// Errors: it cannot be read, or its bytes are not those that were written.
 pub fn table_of(path: &Path, wanted: &[&str]) -> Result<KeptTable, StorageError> {
     let io = |source| StorageError::Io { path: path.to_owned(), doing: "opening", source };
-    let damaged = |why: String| StorageError::Damaged { path: path.to_owned(), why };
+    let damaged = |why: &str| StorageError::Damaged { path: path.to_owned(), why: why.to_owned() };
     let mut file = File::open(path).map_err(io)?;
-    if let Ending::Whole(seal) = seal::ending(&mut file).map_err(io)?
+    let seal = seal::checked(&mut file).map_err(io)?.map_err(damaged)?;
+    if let Some(seal) = seal
         && !seal.fits(&mut file).map_err(io)?
     {
-        return Err(damaged("its bytes are not those that were written".to_owned()));
+        return Err(damaged(seal::DATA_DIFFER));
     }
-    let has = column_names(path).ok_or_else(|| damaged("its footer is broken".to_owned()))?;
+    let has = column_names(path).ok_or_else(|| damaged("its footer is broken"))?;
     let there = wanted.iter().filter(|it| has.iter().any(|has| has == *it));
     let frame = ParquetReader::new(file)
         .with_columns(Some(there.map(|it| (*it).to_owned()).collect()))
         .finish()
-        .map_err(|it| damaged(it.to_string()))?;
-    let columns = columns_of(&frame).ok_or_else(|| damaged("its types are unknown".to_owned()))?;
+        .map_err(|it| damaged(&it.to_string()))?;
+    let columns = columns_of(&frame).ok_or_else(|| damaged("its types are unknown"))?;
     Ok(KeptTable { kind: String::new(), columns })
 }
 
@@ -149,7 +153,19 @@ fn columns_of(frame: &DataFrame) -> Option<Vec<(String, KeptColumn)>> {
 /// Errors: the folder cannot be written.
 pub fn keep(folder: &Path, key: &str, table: &KeptTable) -> Result<PathBuf, StorageError> {
     let path = path_of(folder, key);
-    save(&path, table)?;
+    let unfinished = path.with_extension("tmp");
+    let io = |doing| {
+        let path = path.clone();
+        move |source| StorageError::Io { path, doing, source }
+    };
+    let written = packed(table)
+        .and_then(|it| std::fs::write(&unfinished, it))
+        .map_err(io("writing"))
+        .and_then(|()| std::fs::rename(&unfinished, &path).map_err(io("renaming")));
+    if let Err(error) = written {
+        let _ = std::fs::remove_file(&unfinished);
+        return Err(error);
+    }
     for it in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let other = it.path();
         if is_kept(&other) && other != path {
@@ -159,33 +175,19 @@ pub fn keep(folder: &Path, key: &str, table: &KeptTable) -> Result<PathBuf, Stor
     Ok(path)
 }
 
-/// Writes a table as a Parquet file, under another name first.
-///
-/// Errors: the place cannot be written.
-pub fn save(path: &Path, table: &KeptTable) -> Result<(), StorageError> {
-    let unfinished = path.with_extension("tmp");
-    let io = |doing| {
-        let path = path.to_owned();
-        move |source| StorageError::Io { path, doing, source }
-    };
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(true);
-    let mut file = options.open(&unfinished).map_err(io("creating"))?;
-    let written = write(&file, table)
-        .map_err(|it| StorageError::Damaged { path: path.to_owned(), why: it.to_string() })
-        .and_then(|()| seal::seal(&mut file).map_err(io("writing")))
-        .and_then(|()| std::fs::rename(&unfinished, path).map_err(io("renaming")));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&unfinished);
-    }
-    written
+/// A table as the bytes of a Parquet file, sealed.
+pub fn packed(table: &KeptTable) -> io::Result<Vec<u8>> {
+    let mut bytes = Cursor::new(Vec::new());
+    write(&mut bytes, table).map_err(io::Error::other)?;
+    seal::seal(&mut bytes)?;
+    Ok(bytes.into_inner())
 }
 
 fn path_of(folder: &Path, key: &str) -> PathBuf {
     folder.join(format!("{START}{key}{ENDING}"))
 }
 
-fn write(file: &File, table: &KeptTable) -> PolarsResult<()> {
+fn write(file: impl Write, table: &KeptTable) -> PolarsResult<()> {
     let columns = table.columns.iter().map(|(name, column)| match column {
         KeptColumn::Text(it) => StringChunked::from_iter_options(
             name.as_str().into(),

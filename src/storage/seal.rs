@@ -30,11 +30,11 @@ const WRITER: &[u8] = b"Polars";
 const LAST_BYTES: u64 = 1 << 20;
 
 /// Why the bytes of a file are not decoded.
-pub(crate) const FOOTER_DIFFERS: &str = "its footer is not the one that was written";
+const FOOTER_DIFFERS: &str = "its footer is not the one that was written";
 /// Why the bytes of a file are not decoded.
 pub(crate) const DATA_DIFFER: &str = "its data are not those that were written";
 /// Why the bytes of a file are not decoded.
-pub(crate) const NO_SEAL: &str = "its seal is gone, so that nobody knows what else is";
+const NO_SEAL: &str = "its seal is gone, so that nobody knows what else is";
 
 /// What a file says about its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) enum Ending {
 }
 
 /// Puts the seal into a Parquet file that was just written.
-pub(crate) fn seal(file: &mut File) -> io::Result<()> {
+pub(crate) fn seal(file: &mut (impl Read + Write + Seek)) -> io::Result<()> {
     let Some(tail_at) = tail_at(file)? else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not end as Parquet does"));
     };
@@ -97,22 +97,33 @@ pub(crate) fn ending(file: &mut File) -> io::Result<Ending> {
     Ok(if is_whole { Ending::Whole(seal) } else { Ending::Damaged })
 }
 
+/// The seal of a file, before anything of it is decoded; `None` where another program wrote it. The inner error says why its
+/// footer must not be decoded.
+pub(crate) fn checked(file: &mut File) -> io::Result<Result<Option<Seal>, &'static str>> {
+    Ok(match ending(file)? {
+        Ending::Whole(seal) => Ok(Some(seal)),
+        Ending::Damaged => Err(FOOTER_DIFFERS),
+        Ending::Unsealed if was_sealed(file)? => Err(NO_SEAL),
+        Ending::Unsealed => Ok(None),
+    })
+}
+
 /// Whether the end of a file without a seal says that one was written with it.
 ///
 /// It is looked for in the bytes: a decoder of footers that meets damage panics. Another program that rewrites a segment
 /// takes over what its footer says, and signs with its own name.
-pub(crate) fn was_sealed(file: &mut File) -> io::Result<bool> {
+fn was_sealed(file: &mut File) -> io::Result<bool> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LAST_BYTES)))?;
     let mut last = Vec::new();
     Read::by_ref(file).take(LAST_BYTES).read_to_end(&mut last)?;
     let says = |it: &[u8]| last.windows(it.len()).any(|window| window == it);
-    Ok(says(SAYS_SEALED) && says(WRITER))
+    Ok(says(&MARK) || says(SAYS_SEALED) && says(WRITER))
 }
 
 /// Where the footer begins; `None` where the file does not end as Parquet does.
-fn tail_at(file: &mut File) -> io::Result<Option<u64>> {
-    let length = file.metadata()?.len();
+fn tail_at(file: &mut (impl Read + Seek)) -> io::Result<Option<u64>> {
+    let length = file.seek(SeekFrom::End(0))?;
     let Some(ending_at) = length.checked_sub(ENDING_BYTES) else { return Ok(None) };
     file.seek(SeekFrom::Start(ending_at))?;
     let (mut footer_bytes, mut mark) = ([0; 4], [0; 4]);

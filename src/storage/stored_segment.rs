@@ -7,7 +7,7 @@ use crate::storage::error::StorageError;
 use crate::storage::frame;
 use crate::storage::gathered::Gathered;
 use crate::storage::reader::Selection;
-use crate::storage::seal::{self, DATA_DIFFER, Ending, FOOTER_DIFFERS, NO_SEAL, Seal};
+use crate::storage::seal::{self, DATA_DIFFER, Seal};
 use crate::storage::segment::{FOOTER_KEY, Footer, IndexEntry, SCHEMA_VERSION};
 use polars::prelude::{FileMetadataRef, ParquetReader, SerReader};
 use std::collections::BTreeMap;
@@ -33,15 +33,8 @@ impl StoredSegment {
     pub(crate) fn open(path: &Path) -> Result<(Self, Outline), StorageError> {
         let mut file = opened(path)?;
         let damaged = |why: String| StorageError::Damaged { path: path.to_owned(), why };
-        let ending = seal::ending(&mut file).map_err(io(path, "reading"))?;
-        let seal = match ending {
-            Ending::Whole(seal) => Some(seal),
-            Ending::Damaged => return Err(damaged(FOOTER_DIFFERS.to_owned())),
-            Ending::Unsealed if seal::was_sealed(&mut file).map_err(io(path, "reading"))? => {
-                return Err(damaged(NO_SEAL.to_owned()));
-            }
-            Ending::Unsealed => None,
-        };
+        let checked = seal::checked(&mut file).map_err(io(path, "reading"))?;
+        let seal = checked.map_err(|it| damaged(it.to_owned()))?;
         let mut reader = ParquetReader::new(file);
         let metadata = reader.get_metadata().map_err(|it| damaged(it.to_string()))?.clone();
         let footer = footer(path, &metadata)?;

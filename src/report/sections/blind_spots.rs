@@ -28,11 +28,11 @@ impl Section for BlindSpots {
     fn build(&self, input: &ReportInput<'_>) -> Vec<Block> {
         let mut mine = vec![title(self, "What could not be seen, and what would settle it")];
         let settling = settling(input);
-        let is_settled = settling.is_empty();
+        let has_settling = !settling.is_empty();
         mine.extend(settling);
         let spots = input.outline.blind_spots.iter().chain(&input.findings.blind_spots);
         let mut noted = spots.peekable();
-        if is_settled || noted.peek().is_some() {
+        if !has_settling || noted.peek().is_some() {
             mine.extend(blocks(input.outline, noted));
         }
         mine.extend(every_untold(input));
