@@ -9,6 +9,7 @@ with too many rows (`--split-rows`) go row by row, sorted by device. docs/SPARK.
 
 import argparse
 import hashlib
+import heapq
 import json
 import os
 import re
@@ -76,6 +77,14 @@ def command(options, *more):
     return line + (["--policy", shipped(options.policy)] if options.policy else [])
 
 
+def started(line, **pipes):
+    """The program on its way; an error that says what is to be shipped where it is not there."""
+    try:
+        return subprocess.Popen(line, **pipes)
+    except FileNotFoundError as error:
+        raise RuntimeError(f"{line[0]} is not on this machine: ship it with --files, and give its name or its path with --binary") from error
+
+
 def finished(process, stderr):
     """Refuses the answer of a program that failed: Spark tries the task again, or tells its message."""
     if process.wait() != 0:
@@ -103,7 +112,7 @@ def from_files(options, keys):
             if named != place:
                 os.makedirs(os.path.dirname(named))
                 os.rename(place, named)
-            process = subprocess.Popen(
+            process = started(
                 command(options, "--no-keep", "--one-of-many", named), stdout=subprocess.PIPE, stderr=stderr)
             with pa.ipc.open_stream(process.stdout) as stream:
                 batches = list(stream)
@@ -173,7 +182,7 @@ def from_rows(options, outlines):
             if options.mapping:
                 shipped = SparkFiles.get(options.mapping)
                 mapping = ["--mapping", shipped if os.path.exists(shipped) else options.mapping]
-            process = subprocess.Popen(
+            process = started(
                 command(options, "--arrow", *mapping), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
 
             def feed():
@@ -235,13 +244,29 @@ def footers(spark, paths):
         return dict(zip(paths, pool.map(footer, paths)))
 
 
+def shares(spark, sizes, tasks):
+    """For each recording a number that Spark's partitioner sends to one of so many tasks, the tasks about equal in bytes."""
+    numbers = spark.range(64 * tasks).select(F.col("id"), F.pmod(F.hash("id"), F.lit(tasks))).collect()
+    sent_to = {task: number for number, task in reversed(numbers)}
+    loads = [(0, sent_to[task]) for task in sorted(sent_to)]
+    found = {}
+    for recording, size in sorted(sizes.items(), key=lambda it: (-it[1], it[0])):
+        load, found[recording] = loads[0]
+        heapq.heapreplace(loads, (load + size, found[recording]))
+    return found
+
+
 def by_files(spark, options, todo):
     keys = spark.sparkContext.broadcast({it: key for it, (key, _) in todo.items()})
     paths = [path for _, files in todo.values() for path, _, _ in files]
+    options.partitions = min(options.partitions, len(todo))
+    share = shares(spark, {it: sum(size for _, size, _ in files) for it, (_, files) in todo.items()}, options.partitions)
+    # As a table of Arrow it is there at once; as a list it would be a job of its own, with Python on every machine.
+    share = spark.createDataFrame(pa.table({"recording": list(share), "task": pa.array(share.values(), pa.int64())}))
     files = (spark.read.format("binaryFile").load(paths)
              .select(F.regexp_replace("path", "/[^/]*$", "").alias("recording"), "path", "content"))
-    return (files.repartitionByRange(options.partitions, "recording").sortWithinPartitions("recording", "path")
-            .mapInArrow(from_files(options, keys), SPARK_SCHEMA))
+    return (files.join(F.broadcast(share), "recording").repartition(options.partitions, "task").drop("task")
+            .sortWithinPartitions("recording", "path").mapInArrow(from_files(options, keys), SPARK_SCHEMA))
 
 
 def windowed(rows, options, keys, time):
@@ -317,6 +342,26 @@ def host_of(recording):
     return named[-1] if named else recording.rstrip("/").split("/")[-1].split(".")[0]
 
 
+def made_by(options):
+    """What other than rows decides on a finding, in 16 characters: the options, and the content of what is shipped."""
+    decides = hashlib.sha256()
+    for name in (options.binary, options.policy, options.mapping):
+        shipped = SparkFiles.get(name) if name else None
+        path = next((it for it in (shipped, name) if it and os.path.isfile(it)), None)
+        decides.update(b"\0" + str(name).encode() + b"\0")
+        if path:
+            with open(path, "rb") as file:
+                decides.update(hashlib.sha256(file.read()).digest())
+    for it in (options.window, options.overlap, options.split_rows, options.host_column, options.gpu_column, options.time_column):
+        decides.update(f"{it}|".encode())
+    return decides.hexdigest()[:16]
+
+
+def is_device(finding, cell):
+    """Whether the GPU of a finding is the one of a foreign cell: the program writes a number, and names that end in one, as gpuN."""
+    return finding.eqNullSafe(cell) | finding.eqNullSafe(F.concat(F.lit("gpu"), F.regexp_extract(cell, "([0-9]+)$", 1)))
+
+
 def foreign(spark, options, before):
     """Rows of anybody's tables, and the devices of the last run that did not change."""
     rows = spark.read.option("mergeSchema", True).option("recursiveFileLookup", True).parquet(options.input)
@@ -324,7 +369,7 @@ def foreign(spark, options, before):
     keys = [it for it in (options.host_column, options.gpu_column) if it in columns]
     rows = rows.withColumn("_file", F.col("_metadata.file_path")).withColumn("_row", F.col("_metadata.row_index"))
     # A sum of hashes does not depend on the order in which Spark reads.
-    content = F.concat_ws("-", F.count(F.lit(1)), F.sum(F.xxhash64(*columns).cast("decimal(38,0)")))
+    content = F.concat_ws("-", F.lit(made_by(options)), F.count(F.lit(1)), F.sum(F.xxhash64(*columns).cast("decimal(38,0)")))
     devices = rows.groupBy(*keys).agg(content.alias("_key")).cache()
     kept = None
     if before is not None:
@@ -332,10 +377,14 @@ def foreign(spark, options, before):
         gpu = F.col(options.gpu_column).cast("string") if options.gpu_column in keys else F.lit(None)
         host = F.col(options.host_column).cast("string") if options.host_column in keys else F.lit(None)
         same = host.eqNullSafe(F.col("_h")) & F.col("_key").eqNullSafe(F.col("input_key"))
-        same = same & (gpu.eqNullSafe(F.col("_g")) | F.col("_g").endswith(gpu))
-        unchanged = devices.join(known, same, "left_semi")
+        same = same & is_device(F.col("_g"), gpu) if options.gpu_column in keys else same
+        unchanged = devices.join(known, same, "left_semi").cache()
         kept = before.join(unchanged.select(F.col("_key").alias("input_key")), "input_key", "left_semi")
-        rows = rows.join(unchanged.select(*keys), keys, "left_anti")
+        settled = unchanged.select(*[F.col(it).alias(f"_{it}") for it in keys], F.lit(True).alias("_settled"))
+        same = [F.col(it).eqNullSafe(F.col(f"_{it}")) for it in keys] or F.col("_settled")
+        rows = rows.join(F.broadcast(settled), same, "left_anti")
+    settled = 0 if kept is None else unchanged.count()
+    print(f"cotenant: {devices.count() - settled} devices to look at, {settled} unchanged", file=sys.stderr)
     rows = windowed(rows, options, keys, options.time_column)
     order = [*keys, "window"]
     found = (rows.repartition(options.partitions, *order).sortWithinPartitions(*order, options.time_column, "_file", "_row")
@@ -343,7 +392,8 @@ def foreign(spark, options, before):
     gpu = F.col(options.gpu_column).cast("string").alias("_g") if options.gpu_column in keys else F.lit(None).alias("_g")
     host = F.col(options.host_column).cast("string").alias("_h") if options.host_column in keys else F.lit(None).alias("_h")
     keyed = devices.select(host, gpu, "_key")
-    same = F.col("host").eqNullSafe(F.col("_h")) & (F.col("gpu").eqNullSafe(F.col("_g")) | F.col("gpu").endswith(F.col("_g")))
+    same = F.col("host").eqNullSafe(F.col("_h"))
+    same = same & is_device(F.col("gpu"), F.col("_g")) if options.gpu_column in keys else same
     found = found.join(F.broadcast(keyed), same, "left").withColumn("input_key", F.col("_key")).select(*RESULT)
     return found if kept is None else found.unionByName(kept.select(*RESULT))
 
@@ -367,13 +417,12 @@ def main():
     spark.conf.set("spark.sql.adaptive.coalescePartitions.enabled", False)
     system, whole, torn = generations(spark, options.output)
     before = spark.read.parquet(whole[-1]) if whole and not options.fresh else None
-    # Other options make other findings.
-    made_by = "|".join(str(it) for it in (options.window, options.overlap, options.split_rows, options.policy, options.mapping))
     recordings = {} if options.mapping else listed(spark, options.input)
     if not recordings:
         found = foreign(spark, options, before)
     else:
-        key = lambda files: hashlib.sha256(repr((made_by, files)).encode()).hexdigest()[:32]
+        decides = made_by(options)
+        key = lambda files: hashlib.sha256(repr((decides, files)).encode()).hexdigest()[:32]
         todo = {it: (key(files), files) for it, files in recordings.items()}
         same = set()
         if before is not None:

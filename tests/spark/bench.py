@@ -61,7 +61,7 @@ def overhead(options, made, folder):
         clock = ProcessorTime(cluster.workers[0].pid)
         try:
             more = ["--rows"] if options.rows else []
-            cluster.run(program, lake, folder / f"null-out-{copies}", "--binary", program.name, *more, cores=1)
+            cluster.run(program, lake, folder / f"null-out-{copies}", *more, cores=1)
         finally:
             cluster.stop()
         spent.append((options.gpus * options.copies * copies, clock.stop()))
@@ -74,7 +74,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bench", action="store_true")
     parser.add_argument("--gpus", type=int, default=64, help="GPUs that are made; a day each at one sample a second")
-    parser.add_argument("--copies", type=int, default=4, help="how often the hosts are there")
+    parser.add_argument("--copies", type=int, default=16, help="how often the hosts are there: tasks of seconds would measure how Spark starts them")
     parser.add_argument("--lake", type=Path, help="recordings that are there already, instead")
     parser.add_argument("--binary", type=Path, default=ROOT / "target/release/cotenant")
     parser.add_argument("--skip-rows", action="store_true")

@@ -94,6 +94,7 @@ def check(options, folder):
         cluster.run(binary, small, folder / "rows", "--rows")
         same(rows(folder / "rows"), rows(folder / "small.parquet"), "row by row")
         plans(folder / "small", folder / "rows", binary)
+        windows(folder, small, binary, cluster)
         foreign(folder, small, binary, cluster)
     finally:
         cluster.stop()
@@ -127,6 +128,42 @@ def plans(here, found, binary):
     say(f"the plan is the same, byte for byte ({len(one)} bytes)")
 
 
+def windows(folder, small, binary, cluster):
+    """Windows hold the rows that lie in them, with an edge, and large devices alone are cut."""
+    hour, edge, step = 3600 * 10**6, 300 * 10**6, 10**6
+    stamps = sorted({it for file in small.rglob("*.parquet") for it in pc.cast(pq.read_table(file)["time"], pa.int64()).to_pylist()})
+    gpus = {it["gpu"] for it in rows(folder / "rows")}
+    cluster.run(binary, small, folder / "windows", "--window", "1h", "--overlap", "5m")
+    expected = {}
+    for number in range((stamps[0] - edge) // hour, (stamps[-1] + edge) // hour + 1):
+        inside = [it for it in stamps if number * hour - edge <= it < (number + 1) * hour + edge]
+        expected |= {(gpu, str(number)): len(inside) for gpu in gpus if inside}
+    found = {(it["gpu"], it["window"]): (it["until_us"] - it["from_us"]) / step for it in rows(folder / "windows")}
+    assert found.keys() == expected.keys(), f"windows: {sorted(found)} are found, and {sorted(expected)} were expected"
+    wrong = {it: (found[it], expected[it]) for it in expected if abs(found[it] - expected[it]) > 1.5}
+    assert not wrong, f"windows: seconds that are found, and expected: {wrong}"
+    say(f"windows with edges: {len(found)} findings, each of the stretch that was asked for")
+    count = sum(len(pq.read_table(it)) for it in small.rglob("*.parquet")) // len(gpus)
+    cluster.run(binary, small, folder / "split", "--split-rows", count * 2 // 3)
+    found = rows(folder / "split")
+    assert len(found) == 2 * len(gpus), [(it["gpu"], it["window"]) for it in found]
+    for whole in rows(folder / "rows"):
+        first, last = sorted((it for it in found if it["gpu"] == whole["gpu"]), key=lambda it: it["from_us"])
+        same_ends = abs(first["from_us"] - whole["from_us"]) < step and abs(last["until_us"] - whole["until_us"]) < step
+        assert same_ends and 0 <= last["from_us"] - first["until_us"] <= step, f"split: {whole['gpu']} has a hole or an overlap"
+        seen = first["seen_s"] + last["seen_s"]
+        assert abs(seen - whole["seen_s"]) <= 2, f"split: {whole['gpu']} was seen for {seen} s, and for {whole['seen_s']} s as a whole"
+        busy = (first["busy_mean_ratio"] * first["seen_s"] + last["busy_mean_ratio"] * last["seen_s"]) / seen
+        assert abs(busy - whole["busy_mean_ratio"]) < 1e-3, f"split: {whole['gpu']} is busy {busy}, and {whole['busy_mean_ratio']} as a whole"
+    halves, plan = folder / "halves", ("--no-keep", "-o", "json")
+    halves.mkdir()
+    shutil.copytree(folder / "split", halves / "lake")
+    one = json.loads(run(binary, "plan", "lake", *plan, cwd=halves))["plan"]["summary"]
+    other = json.loads(run(binary, "plan", "lake", *plan, cwd=folder / "small"))["plan"]["summary"]
+    assert one["gpus"] == other["gpus"] == len(gpus), (one, other)
+    say("devices that are cut have the same busy time in sum, and one plan")
+
+
 def plain(table):
     """The same without views of texts, which pyarrow cannot filter."""
     fields = [pa.field(it.name, pa.string() if it.type == pa.string_view() else it.type) for it in table.schema]
@@ -154,6 +191,37 @@ def foreign(folder, small, binary, cluster):
     assert len(found) == 4 and len(bad) == 1 and bad[0]["gpu"] == "GPU-5f1c0001", [(it["gpu"], it["error"]) for it in found]
     assert told(lines) == (3, 1), lines
     say(f"a foreign table with a poisoned device: 3 findings, and one row says: {bad[0]['error'][:90]}")
+    again = cluster.run(binary, *line, files=[mapping])
+    assert "0 devices to look at, 4 unchanged" in again[0] and told(again) == (3, 1), again
+    same(rows(folder / "foreign"), found, "a foreign table again, of which nothing is looked at")
+    more = {name: it.slice(len(table) - 1) for name, it in cells.items()}
+    more["ts"] = pa.array([str(int(more["ts"][0].as_py()) + 1000)])
+    pq.write_table(pa.table(more), place / "later.parquet")
+    again = cluster.run(binary, *line, files=[mapping])
+    assert "1 devices to look at, 3 unchanged" in again[0] and told(again) == (3, 1), again
+    changed = [it["gpu"] for it, before in zip(rows(folder / "foreign"), found) if it["until_us"] != before["until_us"]]
+    assert changed == [more["uuid"][0].as_py()], changed
+    say(f"of a foreign table with a row more only {changed[0]} is looked at")
+    numbered(folder, binary, cluster)
+
+
+def numbered(folder, binary, cluster):
+    """GPUs with numbers for names, of which one ends in another."""
+    place = folder / "numbered"
+    place.mkdir()
+    cells = {"ts": [], "uuid": [], "node": [], "util": [], "used": []}
+    for gpu in ("1", "11"):
+        for second in range(300):
+            row = (str(1_700_000_000_000 + second * 1000), gpu, "n", 90.0 * (second % 10 < 5), 2e9)
+            for column, cell in zip(cells.values(), row):
+                column.append(cell)
+    pq.write_table(pa.table(cells), place / "samples.parquet")
+    line = (place, folder / "few", "--mapping", "exported.toml", "--gpu-column", "uuid", "--host-column", "node", "--time-column", "ts")
+    for expected in ("2 devices to look at, 0 unchanged", "0 devices to look at, 2 unchanged"):
+        lines = cluster.run(binary, *line, files=[folder / "exported.toml"])
+        assert expected in lines[0] and told(lines) == (2, 0), lines
+    assert [it["gpu"] for it in rows(folder / "few")] == ["gpu1", "gpu11"], rows(folder / "few")
+    say("GPUs 1 and 11 stay two, and are known again")
 
 
 def main():

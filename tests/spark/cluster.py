@@ -129,7 +129,7 @@ class Cluster:
             line += ["--conf", "spark.eventLog.enabled=true", "--conf", "spark.eventLog.compress=false", "--conf", f"spark.eventLog.dir=file://{events}"]
         if cores:
             line += ["--conf", f"spark.cores.max={cores}"]
-        line += [str(ROOT / "deploy" / "spark" / "cotenant_spark.py"), *map(str, arguments)]
+        line += [str(ROOT / "deploy" / "spark" / "cotenant_spark.py"), "--binary", Path(binary).name, *map(str, arguments)]
         return subprocess.Popen(line, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run(self, binary, *arguments, **options):
