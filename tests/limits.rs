@@ -260,3 +260,30 @@ fn a_signal_ends_an_export_and_leaves_the_one_that_was_there() {
     }
     panic!("no export lasted until the signal");
 }
+
+#[test]
+fn a_thousand_short_processes_are_told_in_one_sentence() {
+    let bench = Workbench::new();
+    let seconds = 0..300_i64;
+    let busy = seconds.clone().map(|it| (at(it), (it * 37 % 100).to_string()));
+    bench.file("gpu.csv", capture(busy));
+    let header = "timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n".to_owned();
+    let lives = seconds.flat_map(|it| (0..10).map(move |place| (it, 1000 + it / 3 * 10 + place)));
+    let apps = lives.fold(header, |mut text, (second, pid)| {
+        let _ = writeln!(text, "{}, {UUID}, {pid}, /usr/bin/job, 100 MiB", at(second));
+        text
+    });
+    bench.file("apps.csv", apps);
+    let answer = bench.run(&["recommend", "gpu.csv", "apps.csv"]);
+    answer.expect_code(3);
+    let shown = answer.stdout();
+    assert!(shown.lines().count() < 120, "{shown}");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        shown.contains(
+            "Nothing shows when `job (pid 1000)`, `job (pid 1001)` and 998 more were active."
+        ),
+        "{shown}"
+    );
+    assert!(!shown.contains("`job (pid 1500)`"), "{shown}");
+}

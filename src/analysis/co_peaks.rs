@@ -14,7 +14,7 @@ use crate::analysis::out_of_memory::events;
 use crate::domain::ident::GpuId;
 use crate::domain::recording::Recording;
 use crate::domain::time::TimeSpan;
-use crate::stats::quantile::{quantile, quantiles};
+use crate::stats::quantile::{quantile, quantiles_of_owned};
 use crate::stats::staircase::{Staircase, crossings};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 
@@ -149,16 +149,19 @@ fn full_s(ledger: &Ledger) -> Option<f64> {
 }
 
 fn resident(member: &Member) -> Option<MemoryResident> {
-    let seen: Vec<f64> = member.bytes.iter().copied().filter(|it| it.is_finite()).collect();
-    let there: Vec<f64> = seen.iter().copied().filter(|it| *it > 0.0).collect();
-    let levels = quantiles(&there, &[0.5, 0.99, 1.0])?;
+    let seen = || member.bytes.iter().copied().filter(|it| it.is_finite());
+    let samples = seen().count();
+    let mut there = Vec::with_capacity(samples);
+    there.extend(seen().filter(|it| *it > 0.0));
+    let present_ratio = there.len() as f64 / samples as f64;
+    let levels = quantiles_of_owned(there, &[0.5, 0.99, 1.0])?;
     let parts = stretches(&member.bytes);
     let moves = Moves::of(&parts);
     Some(MemoryResident {
         label: member.label.clone(),
         subject: member.subject.clone(),
         sample_interval_s: member.interval_s,
-        present_ratio: there.len() as f64 / seen.len() as f64,
+        present_ratio,
         p50_bytes: levels[0],
         p99_bytes: levels[1],
         peak_bytes: levels[2],
@@ -211,7 +214,7 @@ fn pairs(ledger: &Ledger) -> Vec<CoActivation> {
     let swing = |it: &Member| {
         let there: Vec<f64> =
             it.bytes.iter().copied().filter(|it| it.is_finite() && *it > 0.0).collect();
-        let levels = quantiles(&there, &[0.5, 1.0])?;
+        let levels = quantiles_of_owned(there, &[0.5, 1.0])?;
         let swing = levels[1] - levels[0];
         (swing > LEAST_GROWTH_BYTES.max(LEAST_SWING * scale)).then_some((swing, levels[0]))
     };

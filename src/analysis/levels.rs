@@ -10,7 +10,7 @@ use crate::domain::source::Reading;
 use crate::domain::time::TimeSpan;
 use crate::stats::dispersion::duty;
 use crate::stats::moments::{BlockMoments, Moments};
-use crate::stats::quantile::{quantiles, quantiles_of_counts};
+use crate::stats::quantile::{quantiles, quantiles_of_counts, quantiles_of_owned};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,9 +33,9 @@ pub(crate) fn levels(trace: &Trace, spans: &[TimeSpan]) -> BTreeMap<Metric, Leve
 pub(crate) fn level(metric: Metric, series: &Series, spans: &[TimeSpan]) -> Option<Level> {
     let ranges: Vec<Range<usize>> = spans.iter().map(|it| series.positions(*it)).collect();
     let seen = Seen::of(series, &ranges);
-    let middle = seen.quantiles(&[0.5, 0.95])?;
     let moments = seen.moments();
     let saturated = full_use(metric).and_then(|full| seen.share_at_least(FULL * full));
+    let middle = seen.into_quantiles(&[0.5, 0.95])?;
     Some(Level {
         samples: moments.count(),
         mean: moments.mean()?,
@@ -73,10 +73,11 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn quantiles(&self, qs: &[f64]) -> Option<Vec<f64>> {
+    fn into_quantiles(self, qs: &[f64]) -> Option<Vec<f64>> {
         match self {
-            Self::Counted { counts, .. } => quantiles_of_counts(counts, qs),
-            Self::Listed(values) => quantiles(values, qs),
+            Self::Counted { counts, .. } => quantiles_of_counts(&counts, qs),
+            Self::Listed(Cow::Borrowed(values)) => quantiles(values, qs),
+            Self::Listed(Cow::Owned(values)) => quantiles_of_owned(values, qs),
         }
     }
 

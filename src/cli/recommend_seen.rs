@@ -4,7 +4,7 @@ use crate::cli::error::CliError;
 use crate::cli::whatif_seen::{Loaded, seen_in};
 use crate::domain::time::TimeSpan;
 use crate::recommender::candidates::{Candidate, candidates};
-use crate::recommender::seen::SeenTenant;
+use crate::recommender::seen::{SeenTenant, never_shown};
 use crate::storage::StoredRecording;
 
 /// Every tenant of every GPU, and every GPU as a whole where it names nobody; what is left out is said.
@@ -19,13 +19,13 @@ pub(crate) fn tenants(
     let has_names =
         |it: &Candidate| all.iter().any(|other| other.gpu == it.gpu && !other.is_whole_gpu);
     let mut found = Vec::new();
-    let mut notes = Vec::new();
+    let mut dark = Vec::new();
     let mut loaded = Loaded::default();
     for candidate in all.iter().filter(|it| !(it.is_whole_gpu && has_names(it))) {
         let seen = seen_in(recording, candidate, span, &mut loaded)?;
         let demand = seen.demand(candidate, None);
         if demand.is_none() {
-            notes.push(format!("nothing shows when {} was active", candidate.tenant));
+            dark.push(candidate.tenant.as_str());
         }
         found.push(SeenTenant {
             gpu: candidate.gpu.clone(),
@@ -35,5 +35,5 @@ pub(crate) fn tenants(
             instance: seen.instance,
         });
     }
-    Ok((found, notes))
+    Ok((found, never_shown(&dark)))
 }

@@ -15,6 +15,7 @@ use crate::recommender::candidates::Candidate;
 use crate::recommender::memory_risk::{demand, measured};
 use crate::report::whatif::Terms;
 use crate::storage::StoredRecording;
+use std::collections::BTreeMap;
 
 /// What a tenant was seen to hold, and what its GPU keeps for itself.
 #[derive(Debug, Clone, Default)]
@@ -25,29 +26,55 @@ pub(crate) struct Held {
     pub(crate) reserved_bytes: Option<f64>,
 }
 
-/// Looks a tenant up in what was held on its GPU, as the analysis tells it.
-pub(crate) fn held(spaces: &[MemoryHeld], candidate: &Candidate) -> Held {
-    let is_own = |it: &&MemoryResident| match &it.subject {
-        Subject::Tenant { tenant, .. } => *tenant == candidate.tenant,
-        _ => it.label == candidate.tenant.as_str(),
-    };
-    let of_space = |space: &MemoryHeld| -> Option<MemoryDemand> {
-        if candidate.is_whole_gpu {
-            let whole = space.space.is_device().then_some(space.whole.as_ref()?)?;
-            return demand(whole, space.step_s);
-        }
-        let is_told = space.reporting == MemoryReporting::Reported;
-        let own = is_told.then(|| space.residents.iter().find(is_own))??;
-        demand(own, space.step_s)
-    };
-    let found = spaces.iter().find_map(|it| Some((it, of_space(it)?)));
-    let reserved_bytes = found
-        .as_ref()
-        .map(|it| it.0)
-        .or(spaces.first())
-        .filter(|it| it.space.is_device())
-        .and_then(|it| it.reserved_bytes);
-    Held { demand: found.map(|it| it.1), reserved_bytes }
+/// What was held on a GPU, by name: a tenant is found at once, however many there are.
+pub(crate) struct Holders {
+    spaces: Vec<MemoryHeld>,
+    /// Places of the first resident of each name, for each space.
+    named: Vec<BTreeMap<String, usize>>,
+}
+
+impl Holders {
+    pub(crate) fn of(spaces: Vec<MemoryHeld>) -> Self {
+        let named = |it: &MemoryHeld| {
+            let mut named = BTreeMap::new();
+            for (place, it) in it.residents.iter().enumerate() {
+                named.entry(name_of(it).to_owned()).or_insert(place);
+            }
+            named
+        };
+        let named = spaces.iter().map(named).collect();
+        Self { spaces, named }
+    }
+
+    /// Looks a tenant up, as the analysis tells it.
+    pub(crate) fn held(&self, candidate: &Candidate) -> Held {
+        let of_space = |(space, named): (&MemoryHeld, &BTreeMap<String, usize>)| {
+            if candidate.is_whole_gpu {
+                let whole = space.space.is_device().then_some(space.whole.as_ref()?)?;
+                return demand(whole, space.step_s);
+            }
+            let is_told = space.reporting == MemoryReporting::Reported;
+            let own = is_told.then(|| named.get(candidate.tenant.as_str()))??;
+            demand(&space.residents[*own], space.step_s)
+        };
+        let mut spaces = self.spaces.iter().zip(&self.named);
+        let found = spaces.find_map(|it| Some((it.0, of_space(it)?)));
+        let reserved_bytes = found
+            .as_ref()
+            .map(|it| it.0)
+            .or(self.spaces.first())
+            .filter(|it| it.space.is_device())
+            .and_then(|it| it.reserved_bytes);
+        Held { demand: found.map(|it| it.1), reserved_bytes }
+    }
+}
+
+/// Under what name a resident is looked for.
+fn name_of(it: &MemoryResident) -> &str {
+    match &it.subject {
+        Subject::Tenant { tenant, .. } => tenant.as_str(),
+        _ => &it.label,
+    }
 }
 
 /// How the memory of tenants of one GPU was seen to meet; `None` unless they, and only they, held memory there.
@@ -59,13 +86,8 @@ pub(crate) fn together(
     let part = gpu_part(recording, gpu)?;
     let spaces = memory_findings(gpu, &part, None);
     let [found] = spaces.as_slice() else { return Ok(None) };
-    let name_of = |it: &MemoryResident| match &it.subject {
-        Subject::Tenant { tenant, .. } => tenant.as_str().to_owned(),
-        _ => it.label.clone(),
-    };
-    let residents: Vec<String> = found.residents.iter().map(name_of).collect();
-    let is_all =
-        residents.len() == names.len() && residents.iter().all(|it| names.contains(&it.as_str()));
+    let residents: Vec<&str> = found.residents.iter().map(name_of).collect();
+    let is_all = residents.len() == names.len() && residents.iter().all(|it| names.contains(it));
     let is_told = is_all && found.reporting == MemoryReporting::Reported && found.space.is_device();
     Ok(is_told.then(|| measured(found)))
 }

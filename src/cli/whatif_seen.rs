@@ -1,14 +1,14 @@
 //! What a tenant of a recording asked for and held.
 
 use crate::analysis::co_peaks::memory_held;
-use crate::analysis::memory_findings::MemoryHeld;
 use crate::cli::error::CliError;
-use crate::cli::whatif_memory::{Held, held};
+use crate::cli::whatif_memory::{Held, Holders};
 use crate::colocation::demand::Demand;
 use crate::colocation::observed::Sitting;
 use crate::colocation::share::Slice;
 use crate::domain::ident::{GpuId, Subject, TenantId};
 use crate::domain::metric::Metric;
+use crate::domain::outline::Outline;
 use crate::domain::recording::Recording;
 use crate::domain::series::Series;
 use crate::domain::time::TimeSpan;
@@ -57,16 +57,20 @@ impl Seen {
     }
 }
 
-/// The part of the GPU that was loaded last: tenants of one GPU stand beside each other.
+/// What was loaded of one recording for many tenants: the part of the GPU that was loaded last, since tenants of one GPU stand
+/// beside each other, and who has a series that is on no GPU.
 #[derive(Default)]
-pub(crate) struct Loaded(Option<(GpuId, Part)>);
+pub(crate) struct Loaded {
+    last: Option<(GpuId, Part)>,
+    unplaced: Option<BTreeSet<TenantId>>,
+}
 
 /// A GPU's part of a recording, who worked in it, and who held how much memory.
 #[derive(Clone)]
 struct Part {
     recording: Rc<Recording>,
     workers: Rc<BTreeSet<TenantId>>,
-    memory: Rc<Vec<MemoryHeld>>,
+    memory: Rc<Holders>,
 }
 
 /// Loads the GPU of a tenant; processes without a tenant become one each.
@@ -95,18 +99,19 @@ pub(crate) fn seen_in(
         let mut part = recording.load(&selection)?;
         name_processes(&mut part);
         let workers = Rc::new(workers(&part, &it.gpu));
-        let memory = Rc::new(memory_held(&it.gpu, &part));
+        let memory = Rc::new(Holders::of(memory_held(&it.gpu, &part)));
         Ok(Part { recording: Rc::new(part), workers, memory })
     };
-    let Part { recording: part, workers, memory } = match &loaded.0 {
+    let unplaced = loaded.unplaced.get_or_insert_with(|| unplaced(outline));
+    let Part { recording: part, workers, memory } = match &loaded.last {
         // What it reports itself, on no GPU, belongs to it alone.
-        _ if outline.subjects.iter().any(is_own) => load(true)?,
+        _ if unplaced.contains(&it.tenant) => load(true)?,
         Some((gpu, part)) if *gpu == it.gpu => part.clone(),
         _ => {
             // Never two GPUs in memory: the one before goes first.
-            loaded.0 = None;
+            loaded.last = None;
             let part = load(false)?;
-            loaded.0 = Some((it.gpu.clone(), part.clone()));
+            loaded.last = Some((it.gpu.clone(), part.clone()));
             part
         }
     };
@@ -114,6 +119,15 @@ pub(crate) fn seen_in(
         part.series(&Subject::device(&it.gpu), Metric::FramebufferTotal).and_then(Series::highest);
     let (instance, slice) = own_instance(&part, it);
     let is_alone = it.is_whole_gpu || !has_company(&workers, it);
-    let held = held(&memory, it);
+    let held = memory.held(it);
     Ok(Seen { is_alone, instance, slice, capacity_bytes, held, part })
+}
+
+/// Tenants with a series that is on no GPU.
+fn unplaced(outline: &Outline) -> BTreeSet<TenantId> {
+    let name = |it: &Subject| match it {
+        Subject::Tenant { gpu: None, tenant } => Some(tenant.clone()),
+        _ => None,
+    };
+    outline.subjects.iter().filter_map(name).collect()
 }

@@ -15,7 +15,7 @@ use crate::recommender::memory_risk::{demand, measured};
 use crate::recommender::on_device::OnDevice;
 use crate::recommender::policy::Policy;
 use crate::recommender::ran_out::{RanOut, ran_out};
-use crate::recommender::reason::percent;
+use crate::recommender::reason::{Names, percent};
 use crate::recommender::shape::LoadShape;
 use crate::recommender::situation::{
     Current, DeviceFacts, Limits, MIB, MigAbility, NOBODY_KNOWS, Situation, StandingInstance,
@@ -32,6 +32,8 @@ const WITHOUT_MIG: [&str; 17] = [
     "GeForce", "TITAN", "Quadro", "Tesla", "T4", "V100", "P100", "P40", "A2", "A10", "A16", "A40",
     "L4", "L40", "L40S", "A6000", "A5000",
 ];
+/// More tenants than these are not named one by one.
+const MOST_NAMED: usize = 12;
 /// Name under which the server of MPS runs.
 const MPS_SERVER: &str = "nvidia-cuda-mps-server";
 
@@ -299,7 +301,7 @@ fn unseen(
     let told = in_sentences(spots.filter(|it| is_here(&it.subject)).chain(own));
     let is_short = is_too_short(scenery, device);
     let dark = tenants.iter().filter(|it| it.demand.is_none() && !is_short);
-    let dark = dark.map(|it| format!("nothing shows when `{}` was active", it.name));
+    let dark = never_shown(&dark.map(|it| it.name.as_str()).collect::<Vec<_>>());
     let nameless = is_nameless
         .then(|| format!("{NOBODY_KNOWS}, so that all of its load counts as one tenant"));
     let short = is_short.then(|| {
@@ -315,4 +317,13 @@ fn unseen(
         }
     }
     all
+}
+
+/// A sentence for each tenant whose activity nothing shows, or one for all of many.
+pub fn never_shown(names: &[&str]) -> Vec<String> {
+    if names.len() <= MOST_NAMED {
+        let sentence = |it: &&str| format!("nothing shows when `{it}` was active");
+        return names.iter().map(sentence).collect();
+    }
+    vec![format!("nothing shows when {} were active", Names(names))]
 }

@@ -27,23 +27,37 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 /// The same numbers as [`quantile`] gives one by one, for at most a single copy of the sample.
 /// `None` for an empty sample or if any `q` lies outside 0..=1.
 pub fn quantiles(values: &[f64], qs: &[f64]) -> Option<Vec<f64>> {
+    match counted(values) {
+        Some(counts) => among(&counts, qs),
+        None => select(&mut values.to_vec(), qs),
+    }
+}
+
+/// [`quantiles`] of a sample that nobody needs any more: without a copy, which a week of samples would feel.
+///
+/// `None` for an empty sample or if any `q` lies outside 0..=1.
+pub fn quantiles_of_owned(mut values: Vec<f64>, qs: &[f64]) -> Option<Vec<f64>> {
+    match counted(&values) {
+        Some(counts) => among(&counts, qs),
+        None => select(&mut values, qs),
+    }
+}
+
+/// Quantiles by selection, which leaves the sample in another order; `None` for an empty sample or a `q` outside 0..=1.
+fn select(values: &mut [f64], qs: &[f64]) -> Option<Vec<f64>> {
     if values.is_empty() {
         return None;
-    }
-    if let Some(counts) = counted(values) {
-        return among(&counts, qs);
     }
     let mut ranks = Vec::with_capacity(qs.len());
     for (index, &q) in qs.iter().enumerate() {
         ranks.push((Rank::of(q, values.len())?, index));
     }
     ranks.sort_by_key(|(rank, _)| rank.below);
-    let mut copy = values.to_vec();
     let mut found = vec![0.0; qs.len()];
     let mut start = 0;
     for (rank, index) in ranks {
         let rest = Rank { below: rank.below - start, ..rank };
-        found[index] = rest.select(&mut copy[start..]);
+        found[index] = rest.select(&mut values[start..]);
         // Selection left everything smaller to the left, so the next rank need not look there.
         start = rank.below;
     }
@@ -191,6 +205,7 @@ mod tests {
             qs.iter().map(|q| quantile_of_sorted(&sorted, *q).unwrap()).collect();
         assert!(counted(&values).is_some());
         assert_eq!(quantiles(&values, &qs), Some(expected.clone()));
+        assert_eq!(quantiles_of_owned(values.clone(), &qs), Some(expected.clone()));
         assert_eq!(quantile(&values, 0.333), Some(expected[2]));
         let counts: Vec<(f64, u64)> = values.iter().map(|it| (*it, 1)).collect();
         assert_eq!(quantiles_of_counts(&counts, &qs), Some(expected));
@@ -210,7 +225,8 @@ mod tests {
             sorted.sort_by(f64::total_cmp);
             let by_sorting: Vec<f64> =
                 qs.iter().map(|&q| quantile_of_sorted(&sorted, q).unwrap()).collect();
-            prop_assert_eq!(quantiles(&values, &qs).unwrap(), by_sorting);
+            prop_assert_eq!(quantiles(&values, &qs).unwrap(), by_sorting.clone());
+            prop_assert_eq!(quantiles_of_owned(values.clone(), &qs).unwrap(), by_sorting);
             qs.sort_by(f64::total_cmp);
             let rising = quantiles(&values, &qs).unwrap();
             prop_assert!(rising.windows(2).all(|pair| pair[0] <= pair[1]));

@@ -9,7 +9,7 @@ use crate::storage::gathered::Gathered;
 use crate::storage::reader::Selection;
 use crate::storage::seal::{self, DATA_DIFFER, Seal};
 use crate::storage::segment::{FOOTER_KEY, Footer, IndexEntry, SCHEMA_VERSION};
-use polars::prelude::{FileMetadataRef, ParquetReader, SerReader};
+use polars::prelude::{FileMetadataRef, ParallelStrategy, ParquetReader, SerReader};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -61,6 +61,7 @@ impl StoredSegment {
         let frame = reader
             .with_slice(Some((first_row, height)))
             .with_columns(Some(columns))
+            .read_parallel(ParallelStrategy::None)
             .finish()
             .map_err(|it| damaged(it.to_string()))?;
         let span = selection.span;

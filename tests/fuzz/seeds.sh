@@ -64,6 +64,15 @@ recordings)
         done
     done
     ;;
+streams)
+    # How it is made, width and height, then choices; whole and damaged.
+    for made in 1 2; do
+        for width in 2 3 4 6; do
+            seed "\\00$made\\00$width\\050"'\000\000\000\001\000\144\000\000\000\000\377\000\016\000\000\000\005\000\017\000\000\000\012\000\000\004\020\000\377'
+            seed "\\00$made\\00$width\\073"'\000\000\002\003\001\000\144\000\000\000\000\024\000\006\000\000\007\005\000\016\000\010\000\005\000\011\000\001\000'
+        done
+    done
+    ;;
 hosts)
     seed '\0007 (python3) S 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4242 0 0\0330::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0123abcd_0123_0123_0123_0123456789ab.slice/cri-containerd-0123456789ab0123456789ab0123456789ab0123456789ab0123456789ab0123.scope\n\033python3\0-m\0vllm\0--api-key\0x\033Uid:\t1000\t1000\nNSpid:\t7\t1\n\033NAME=abc\0B=c\0\033btime 1767225600\n\033user:x:1000:1000::/home:/bin/sh\n\033{"Name":"/web"}\033\033[[rule]]\ntenant = "t"\ncommand = "*vllm*"\n'
     seed '\0007 (a) S 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4242 0 0\0330::/system.slice/docker-0123456789ab0123456789ab0123456789ab0123456789ab0123456789ab0123.scope\n\033'

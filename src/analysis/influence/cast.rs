@@ -151,8 +151,9 @@ fn busy(subject: &Subject, trace: &Trace, part: &Recording) -> Option<Busy> {
     let sources: &[Source] = &part.outline.sources;
     let trace: Cow<'_, Trace> =
         filled(subject, trace, part).map_or(Cow::Borrowed(trace), |it| Cow::Owned(it.trace));
-    let activity = Activity::of(&trace, sources)?;
-    let series = Series::new(activity.series.shared_times(), activity.values.clone())?;
+    let mut activity = Activity::of(&trace, sources)?;
+    let values = std::mem::take(&mut activity.values);
+    let series = Series::new(activity.series.shared_times(), values)?;
     // A process's reading covers the time since the one before; the driver's window is the device's.
     let is_process = matches!(subject, Subject::Process { .. });
     let (stride_s, window_s) = if is_process {
