@@ -114,7 +114,7 @@ fn column(name: &str, height: usize, choices: &mut Choices<'_>) -> Box<dyn Array
         1 => texts.iter().map(Option::as_deref).collect::<Utf8Array<i32>>().boxed(),
         2 => whole.collect::<PrimitiveArray<i64>>().boxed(),
         3 => readings.collect::<PrimitiveArray<f64>>().boxed(),
-        4 => texts.iter().map(Option::as_deref).collect::<Utf8ViewArray>().boxed(),
+        4 => Utf8ViewArray::from_slice(texts.iter().map(Option::as_deref).collect::<Vec<_>>()).boxed(),
         5 => whole.map(|it| it.map(|it| it as i32)).collect::<PrimitiveArray<i32>>().boxed(),
         6 => readings.map(|it| it.map(|it| it as f32)).collect::<PrimitiveArray<f32>>().boxed(),
         _ => (0..height).map(|row| is_there(row).then_some(row % 2 == 0)).collect::<BooleanArray>().boxed(),
