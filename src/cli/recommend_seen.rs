@@ -2,38 +2,61 @@
 
 use crate::cli::error::CliError;
 use crate::cli::whatif_seen::{Loaded, seen_in};
+use crate::domain::ident::GpuId;
 use crate::domain::time::TimeSpan;
 use crate::recommender::candidates::{Candidate, candidates};
 use crate::recommender::seen::{SeenTenant, never_shown};
 use crate::storage::StoredRecording;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Every tenant of every GPU, and every GPU as a whole where it names nobody; what is left out is said.
-///
-/// `file` is the name of the input, after which a GPU that stands alone is called.
-pub(crate) fn tenants(
-    recording: &StoredRecording,
-    file: &str,
+/// Every tenant of every GPU, and every GPU as a whole where it names nobody: looked at GPU by GPU, since what a tenant asked for can
+/// take as much memory as the samples.
+pub(crate) struct Watched<'a> {
+    recording: &'a StoredRecording,
     span: Option<TimeSpan>,
-) -> Result<(Vec<SeenTenant>, Vec<String>), CliError> {
-    let all = candidates(recording.outline(), file);
-    let has_names =
-        |it: &Candidate| all.iter().any(|other| other.gpu == it.gpu && !other.is_whole_gpu);
-    let mut found = Vec::new();
-    let mut dark = Vec::new();
-    let mut loaded = Loaded::default();
-    for candidate in all.iter().filter(|it| !(it.is_whole_gpu && has_names(it))) {
-        let seen = seen_in(recording, candidate, span, &mut loaded)?;
-        let demand = seen.demand(candidate, None);
-        if demand.is_none() {
-            dark.push(candidate.tenant.as_str());
+    /// Of each GPU, with their places among all.
+    candidates: BTreeMap<GpuId, Vec<(usize, Candidate)>>,
+    loaded: Loaded,
+    /// Those that nothing shows at work.
+    dark: BTreeMap<usize, String>,
+}
+
+impl<'a> Watched<'a> {
+    /// `file` is the name of the input, after which a GPU that stands alone is called.
+    pub(crate) fn new(recording: &'a StoredRecording, file: &str, span: Option<TimeSpan>) -> Self {
+        let all = candidates(recording.outline(), file);
+        let named: BTreeSet<GpuId> =
+            all.iter().filter(|it| !it.is_whole_gpu).map(|it| it.gpu.clone()).collect();
+        let mut candidates: BTreeMap<GpuId, Vec<(usize, Candidate)>> = BTreeMap::new();
+        let seen = all.into_iter().filter(|it| !(it.is_whole_gpu && named.contains(&it.gpu)));
+        for (place, it) in seen.enumerate() {
+            candidates.entry(it.gpu.clone()).or_default().push((place, it));
         }
-        found.push(SeenTenant {
-            gpu: candidate.gpu.clone(),
-            tenant: candidate.tenant.clone(),
-            is_whole_gpu: candidate.is_whole_gpu,
-            demand,
-            instance: seen.instance,
-        });
+        Self { recording, span, candidates, loaded: Loaded::default(), dark: BTreeMap::new() }
     }
-    Ok((found, never_shown(&dark)))
+
+    /// The tenants of a GPU.
+    pub(crate) fn on(&mut self, gpu: &GpuId) -> Result<Vec<SeenTenant>, CliError> {
+        let mut found = Vec::new();
+        for (place, candidate) in self.candidates.get(gpu).into_iter().flatten() {
+            let seen = seen_in(self.recording, candidate, self.span, &mut self.loaded)?;
+            let demand = seen.demand(candidate, None);
+            if demand.is_none() {
+                self.dark.insert(*place, candidate.tenant.as_str().to_owned());
+            }
+            found.push(SeenTenant {
+                gpu: candidate.gpu.clone(),
+                tenant: candidate.tenant.clone(),
+                is_whole_gpu: candidate.is_whole_gpu,
+                demand,
+                instance: seen.instance,
+            });
+        }
+        Ok(found)
+    }
+
+    /// What could not be seen of those that were looked at, in sentences.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        never_shown(&self.dark.values().map(String::as_str).collect::<Vec<_>>())
+    }
 }

@@ -1,9 +1,10 @@
 //! From findings to verdicts: what `recommend`, `report`, `demo` and the text of `analyze` share, so that they cannot differ.
 
+use crate::analysis::findings::DeviceFindings;
 use crate::cli::error::CliError;
 use crate::cli::output;
 use crate::cli::progress::{during, in_parts};
-use crate::cli::recommend_seen::tenants;
+use crate::cli::recommend_seen::Watched;
 use crate::cli::results::Results;
 use crate::cluster::facts::NodeWords;
 use crate::colocation::whatif::Options;
@@ -11,7 +12,7 @@ use crate::domain::outline::Outline;
 use crate::domain::time::TimeSpan;
 use crate::recommender::configuration::{Configuration, Decided, configuration};
 use crate::recommender::decide::decide;
-use crate::recommender::seen::{Scenery, situations};
+use crate::recommender::seen::{Scenery, situations_of};
 use crate::recommender::situation::{Limits, Situation};
 use crate::recommender::tenant_policy::TenantPolicies;
 use crate::recommender::together::{Together, together};
@@ -58,8 +59,54 @@ pub(crate) struct Weighed {
 
 /// Decides about every device of a recording.
 pub(crate) fn weigh(it: &Weighing<'_>, results: &Results) -> Result<Weighed, CliError> {
-    let (seen, notes) = during("reading", || tenants(it.recording, it.file, it.span))?;
-    let mut situations = situations(&Scenery {
+    let devices = &results.findings.devices;
+    let mut watched = Watched::new(it.recording, it.file, it.span);
+    let (mut situations, mut verdicts) = (Vec::new(), Vec::new());
+    let mut is_told = false;
+    // Who would share is asked of all tenants at once; else the work of few devices is held at a time.
+    let at_once = if it.asks_together { devices.len() } else { rayon::current_num_threads() };
+    in_parts("weighing", devices.len(), |done| -> Result<(), CliError> {
+        for devices in devices.chunks(at_once.max(1)) {
+            let mut part = part(it, results, &mut watched, devices)?;
+            is_told |= listen(&mut part, &results.outline, it.words);
+            let verdict = |it| {
+                let verdict = decide(it, &results.policy);
+                done.one();
+                verdict
+            };
+            verdicts.extend(part.par_iter().map(verdict).collect::<Vec<Verdict>>());
+            if !it.asks_together {
+                part.iter_mut().flat_map(|it| &mut it.tenants).for_each(|it| it.demand = None);
+            }
+            situations.extend(part);
+        }
+        Ok(())
+    })?;
+    if it.words.is_some() && !is_told {
+        output::warning("what the node says is about no GPU of this recording");
+    }
+    warn_unused(it.said, &situations);
+    let together = match it.asks_together {
+        true => during("grouping", || together(&situations, &results.policy)),
+        false => None,
+    };
+    let configuration = configuration(&decided(&results.outline, &situations, &verdicts));
+    let extent = Extent::of(it.span, results.outline.span);
+    Ok(Weighed { verdicts, together, configuration, extent, notes: watched.notes() })
+}
+
+/// Situations of some devices.
+fn part(
+    it: &Weighing<'_>,
+    results: &Results,
+    watched: &mut Watched<'_>,
+    devices: &[DeviceFindings],
+) -> Result<Vec<Situation>, CliError> {
+    let mut seen = Vec::new();
+    for device in devices {
+        seen.extend(watched.on(&device.gpu)?);
+    }
+    let scenery = Scenery {
         findings: &results.findings,
         outline: &results.outline,
         words: &results.suitability,
@@ -68,24 +115,8 @@ pub(crate) fn weigh(it: &Weighing<'_>, results: &Results) -> Result<Weighed, Cli
         policy: &results.policy,
         limits: it.limits,
         options: Options::default(),
-    });
-    listen(&mut situations, &results.outline, it.words);
-    warn_unused(it.said, &situations);
-    let verdicts: Vec<Verdict> = in_parts("weighing", situations.len(), |done| {
-        let verdict = |it| {
-            let verdict = decide(it, &results.policy);
-            done.one();
-            verdict
-        };
-        situations.par_iter().map(verdict).collect()
-    });
-    let together = match it.asks_together {
-        true => during("grouping", || together(&situations, &results.policy)),
-        false => None,
     };
-    let configuration = configuration(&decided(&results.outline, &situations, &verdicts));
-    let extent = Extent::of(it.span, results.outline.span);
-    Ok(Weighed { verdicts, together, configuration, extent, notes })
+    Ok(situations_of(&scenery, devices))
 }
 
 impl Weighed {
@@ -108,17 +139,15 @@ impl Weighed {
     }
 }
 
-/// Takes over what the node says about each device; warns when it is about none of them.
-fn listen(situations: &mut [Situation], outline: &Outline, words: Option<&NodeWords>) {
-    let Some(words) = words else { return };
+/// Takes over what the node says about each device; whether it is about any of them.
+fn listen(situations: &mut [Situation], outline: &Outline, words: Option<&NodeWords>) -> bool {
+    let Some(words) = words else { return false };
     let mut is_told = false;
     for it in situations.iter_mut() {
         let index = outline.device(&it.gpu).and_then(|it| it.index);
         is_told |= take_over(it, index, words);
     }
-    if !is_told {
-        output::warning("what the node says is about no GPU of this recording");
-    }
+    is_told
 }
 
 /// Says which entries of the policy fit nobody: a name that was misspelt protects nobody.

@@ -75,7 +75,12 @@ pub struct Scenery<'a> {
 
 /// One situation for each device, in the order of the findings.
 pub fn situations(scenery: &Scenery<'_>) -> Vec<Situation> {
-    scenery.findings.devices.iter().map(|it| of_device(scenery, it)).collect()
+    situations_of(scenery, &scenery.findings.devices)
+}
+
+/// One situation for each of these devices, whose tenants have to be among those that were seen.
+pub fn situations_of(scenery: &Scenery<'_>, devices: &[DeviceFindings]) -> Vec<Situation> {
+    devices.iter().map(|it| of_device(scenery, it)).collect()
 }
 
 fn of_device(scenery: &Scenery<'_>, device: &DeviceFindings) -> Situation {
