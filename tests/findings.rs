@@ -483,14 +483,34 @@ fn a_damaged_table_of_findings_is_named_and_no_plan_is_made_of_it() {
     bench.run(&["plan", "one.parquet"]).expect_code(0);
     let whole = std::fs::read(bench.path("one.parquet")).expect("a table");
     // Every part of the file, and each of the last bytes, which say where its footer is.
+    let mark = whole.windows(8).rposition(|it| it == b"cotnsl01").expect("a seal");
     let places = (4..whole.len()).step_by(whole.len() / 40).chain(whole.len() - 8..whole.len());
-    for place in places {
+    let changed = places.chain(mark..mark + 16).map(|place| {
         let mut bytes = whole.clone();
         bytes[place] ^= 0x55;
+        (format!("byte {place}"), bytes)
+    });
+    let cut = [mark - 1, mark + 4, mark + 20, whole.len() - 1];
+    let cut = cut.map(|length| (format!("{length} bytes"), whole[..length].to_vec()));
+    for (what, bytes) in changed.chain(cut) {
         bench.file("bad.parquet", &bytes);
         let answer = bench.run(&["plan", "bad.parquet"]);
-        assert_ne!(answer.code(), 0, "byte {place}: {}", answer.stderr());
-        assert!(!answer.stderr().contains("panicked"), "byte {place}: {}", answer.stderr());
+        assert_ne!(answer.code(), 0, "{what}: {}", answer.stderr());
+        assert!(answer.stderr().contains("bad.parquet"), "{what}: {}", answer.stderr());
+        assert!(!answer.stderr().contains("panicked"), "{what}: {}", answer.stderr());
+    }
+    // Beside a whole one in a folder, too: a plan without its GPUs would look like one of all.
+    std::fs::create_dir(bench.path("both")).expect("a folder");
+    bench.file("both/good.parquet", &whole);
+    for place in [whole.len() / 2, mark - 1, mark + 2, mark + 10, mark + 40] {
+        let mut changed = whole.clone();
+        changed[place] ^= 0x55;
+        for bytes in [&changed, &whole[..place].to_vec()] {
+            bench.file("both/bad.parquet", bytes);
+            let answer = bench.run(&["plan", "both"]);
+            assert_ne!(answer.code(), 0, "byte {place}: {}", answer.stderr());
+            assert!(answer.stderr().contains("bad.parquet"), "byte {place}: {}", answer.stderr());
+        }
     }
 }
 

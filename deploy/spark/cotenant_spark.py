@@ -71,7 +71,7 @@ def arguments():
 def command(options, *more):
     shipped = lambda name: SparkFiles.get(name) if os.path.exists(SparkFiles.get(name)) else name
     binary = shipped(options.binary)
-    if os.path.sep in binary and not os.access(binary, os.X_OK):
+    if os.path.isfile(binary) and not os.access(binary, os.X_OK):
         os.chmod(binary, 0o755)
     line = [binary, "--threads", "1", "findings", *more, "-o", "arrow"]
     return line + (["--policy", shipped(options.policy)] if options.policy else [])
@@ -114,9 +114,15 @@ def from_files(options, keys):
                 os.rename(place, named)
             process = started(
                 command(options, "--no-keep", "--one-of-many", named), stdout=subprocess.PIPE, stderr=stderr)
-            with pa.ipc.open_stream(process.stdout) as stream:
-                batches = list(stream)
+            batches, broken = [], None
+            try:
+                with pa.ipc.open_stream(process.stdout) as stream:
+                    batches = list(stream)
+            except pa.ArrowInvalid as error:
+                broken = error
             finished(process, stderr)
+            if broken:
+                raise broken
         for batch in batches:
             if len(batch):
                 table = pa.table(batch.columns, schema=batch.schema)
@@ -126,22 +132,30 @@ def from_files(options, keys):
                 for part in table.to_batches():
                     yield from result(part, recording=unquote(recording), input_key=keys.value.get(recording))
 
-    def task(batches):
+    def recordings(batches):
+        """Whose files lie in which folder, for one recording after the other."""
         current, folder = None, None
-        for batch in batches:
-            for row in batch.to_pylist():
-                if row["recording"] != current:
-                    if current is not None:
-                        yield from one(current, folder)
-                        shutil.rmtree(folder)
-                    current, folder = row["recording"], tempfile.mkdtemp(prefix="cotenant-")
-                place = os.path.join(folder, unquote(current.rstrip("/").split("/")[-1]))
-                os.makedirs(place, exist_ok=True)
-                with open(os.path.join(place, unquote(row["path"].split("/")[-1])), "wb") as file:
-                    file.write(row["content"])
-        if current is not None:
-            yield from one(current, folder)
-            shutil.rmtree(folder)
+        try:
+            for batch in batches:
+                for row in batch.to_pylist():
+                    if row["recording"] != current:
+                        if current is not None:
+                            yield current, folder
+                            shutil.rmtree(folder)
+                        current, folder = row["recording"], tempfile.mkdtemp(prefix="cotenant-")
+                    place = os.path.join(folder, unquote(current.rstrip("/").split("/")[-1]))
+                    os.makedirs(place, exist_ok=True)
+                    with open(os.path.join(place, unquote(row["path"].split("/")[-1])), "wb") as file:
+                        file.write(row["content"])
+            if current is not None:
+                yield current, folder
+        finally:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def task(batches):
+        for recording, folder in recordings(batches):
+            yield from one(recording, folder)
     return task
 
 
@@ -199,17 +213,20 @@ def from_rows(options, outlines):
 
             feeder = threading.Thread(target=feed, daemon=True)
             feeder.start()
+            broken = None
             try:
                 with pa.ipc.open_stream(process.stdout) as stream:
                     for batch in stream:
                         if len(batch):
                             yield from result(batch)
-            except pa.ArrowInvalid:
-                pass
+            except pa.ArrowInvalid as error:
+                broken = error
             feeder.join()
             if failure:
                 raise failure[0]
             finished(process, stderr)
+            if broken:
+                raise broken
     return task
 
 
@@ -248,7 +265,7 @@ def shares(spark, sizes, tasks):
     """For each recording a number that Spark's partitioner sends to one of so many tasks, the tasks about equal in bytes."""
     numbers = spark.range(64 * tasks).select(F.col("id"), F.pmod(F.hash("id"), F.lit(tasks))).collect()
     sent_to = {task: number for number, task in reversed(numbers)}
-    loads = [(0, sent_to[task]) for task in sorted(sent_to)]
+    loads = sorted((0, number) for number in sent_to.values())
     found = {}
     for recording, size in sorted(sizes.items(), key=lambda it: (-it[1], it[0])):
         load, found[recording] = loads[0]
@@ -265,7 +282,8 @@ def by_files(spark, options, todo):
     share = spark.createDataFrame(pa.table({"recording": list(share), "task": pa.array(share.values(), pa.int64())}))
     files = (spark.read.format("binaryFile").load(paths)
              .select(F.regexp_replace("path", "/[^/]*$", "").alias("recording"), "path", "content"))
-    return (files.join(F.broadcast(share), "recording").repartition(options.partitions, "task").drop("task")
+    # A recording without a number would still be looked at.
+    return (files.join(F.broadcast(share), "recording", "left").repartition(options.partitions, "task").drop("task")
             .sortWithinPartitions("recording", "path").mapInArrow(from_files(options, keys), SPARK_SCHEMA))
 
 
@@ -346,20 +364,29 @@ def made_by(options):
     """What other than rows decides on a finding, in 16 characters: the options, and the content of what is shipped."""
     decides = hashlib.sha256()
     for name in (options.binary, options.policy, options.mapping):
-        shipped = SparkFiles.get(name) if name else None
-        path = next((it for it in (shipped, name) if it and os.path.isfile(it)), None)
         decides.update(b"\0" + str(name).encode() + b"\0")
+        places = (SparkFiles.get(name), name, shutil.which(name)) if name else ()
+        path = next((it for it in places if it and os.path.isfile(it)), None)
         if path:
             with open(path, "rb") as file:
                 decides.update(hashlib.sha256(file.read()).digest())
+        elif name == options.binary:
+            print(f"cotenant: {name} is not on the driver's machine: give --fresh after it changed", file=sys.stderr)
     for it in (options.window, options.overlap, options.split_rows, options.host_column, options.gpu_column, options.time_column):
         decides.update(f"{it}|".encode())
     return decides.hexdigest()[:16]
 
 
 def is_device(finding, cell):
-    """Whether the GPU of a finding is the one of a foreign cell: the program writes a number, and names that end in one, as gpuN."""
-    return finding.eqNullSafe(cell) | finding.eqNullSafe(F.concat(F.lit("gpu"), F.regexp_extract(cell, "([0-9]+)$", 1)))
+    """Whether the GPU of a finding is the one of a foreign cell.
+
+    The program writes a number, and a name that ends in one, as gpuN; puts GPU- in front of a bare UUID; and leaves out which
+    replica of a shared GPU it is. A spelling that is missed here is looked at again each time.
+    """
+    bare = F.regexp_replace(F.trim(cell), "::[0-9]+$", "")
+    number = F.regexp_extract(bare, r"0*([0-9]+)(?:\.0+)?$", 1)
+    forms = [cell, bare, F.concat(F.lit("GPU-"), bare), F.concat(F.lit("gpu"), number)]
+    return F.coalesce(finding.isin(forms), F.lit(False)) | (finding.isNull() & cell.isNull())
 
 
 def foreign(spark, options, before):

@@ -35,11 +35,18 @@ pub(crate) fn run(arguments: &FindingsArgs) -> Result<u8, CliError> {
         true => stream(arguments, &policy, &mut sink),
         false => recordings(arguments, &policy, &mut sink),
     };
+    let (found, failed) = sink.count;
     if let Err(error) = taken {
-        sink.break_off()?;
+        match sink.break_off() {
+            Ok(()) => {
+                output::warning(&format!("what came before is kept: findings of {found} devices"))
+            }
+            Err(other) => {
+                output::warning(&format!("and what came before is lost: {}", other.message()))
+            }
+        }
         return Err(error);
     }
-    let (found, failed) = sink.count;
     sink.finish()?;
     output::info(&format!("findings of {found} devices, {failed} rows say why there is none"));
     Ok(0)

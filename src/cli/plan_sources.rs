@@ -5,7 +5,7 @@ use crate::cli::findings_table::VERSION;
 use crate::cli::spool::{called, is_standard_input, name_of};
 use crate::domain::glob;
 use crate::storage::StoredRecording;
-use crate::storage::findings::{column_names, is_kept};
+use crate::storage::findings::{column_names, is_damaged, is_kept};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -156,11 +156,12 @@ fn collect(
     Ok(())
 }
 
-/// Whether a file is a table of findings, by whoever wrote it.
+/// Whether a file is a table of findings, by whoever wrote it; one that was damaged counts, so that reading it says so.
 fn is_findings(path: &Path) -> bool {
+    let has_version = |it: Vec<String>| it.iter().any(|it| it == VERSION);
     path.is_file()
         && is_parquet(path).unwrap_or(false)
-        && column_names(path).is_some_and(|it| it.iter().any(|it| it == VERSION))
+        && (is_damaged(path) || column_names(path).is_some_and(has_version))
 }
 
 /// The host that a part of a path names as `host=NAME`; the last one wins.

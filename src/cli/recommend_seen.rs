@@ -55,6 +55,11 @@ impl<'a> Watched<'a> {
         Ok(found)
     }
 
+    /// Lets go of the samples of the last GPU.
+    pub(crate) fn let_go(&mut self) {
+        self.loaded.let_go();
+    }
+
     /// What could not be seen of those that were looked at, in sentences.
     pub(crate) fn notes(&self) -> Vec<String> {
         never_shown(&self.dark.values().map(String::as_str).collect::<Vec<_>>())

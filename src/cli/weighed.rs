@@ -116,6 +116,7 @@ fn part(
         limits: it.limits,
         options: Options::default(),
     };
+    watched.let_go();
     Ok(situations_of(&scenery, devices))
 }
 

@@ -65,6 +65,13 @@ pub(crate) struct Loaded {
     unplaced: Option<BTreeSet<TenantId>>,
 }
 
+impl Loaded {
+    /// Lets go of the part of the GPU that was loaded last.
+    pub(crate) fn let_go(&mut self) {
+        self.last = None;
+    }
+}
+
 /// A GPU's part of a recording, who worked in it, and who held how much memory.
 #[derive(Clone)]
 struct Part {

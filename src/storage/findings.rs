@@ -4,7 +4,7 @@
 //! recording, where only `segment-*.parquet` count as the recording. What the rows mean is the caller's business.
 
 use crate::storage::error::StorageError;
-use crate::storage::seal::{self, Ending};
+use crate::storage::seal::{self, Ending, FINDINGS_KEY};
 use polars::prelude::{
     DataFrame, DataType, Float64Chunked, Int64Chunked, IntoColumn, KeyValueMetadata,
     NewChunkedArray, ParquetCompression, ParquetReader, ParquetWriter, PolarsResult, SerReader,
@@ -18,9 +18,6 @@ use std::path::{Path, PathBuf};
 const START: &str = "findings-";
 /// Their ending.
 const ENDING: &str = ".parquet";
-/// Key of the footer's text.
-const FOOTER_KEY: &str = "cotenant_findings";
-
 /// One column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KeptColumn {
@@ -95,7 +92,7 @@ pub fn kept(folder: &Path, key: &str, kind: &str) -> Option<KeptTable> {
     let mut reader = ParquetReader::new(file);
     let metadata = reader.get_metadata().ok()?.clone();
     let pairs = metadata.key_value_metadata().clone().unwrap_or_default();
-    pairs.iter().find(|it| it.key == FOOTER_KEY && it.value.as_deref() == Some(kind))?;
+    pairs.iter().find(|it| it.key == FINDINGS_KEY && it.value.as_deref() == Some(kind))?;
     let frame = reader.finish().ok()?;
     Some(KeptTable { kind: kind.to_owned(), columns: columns_of(&frame)? })
 }
@@ -106,6 +103,13 @@ pub fn column_names(path: &Path) -> Option<Vec<String>> {
     seal::checked(&mut file).ok()?.ok()?;
     let mut reader = ParquetReader::new(file);
     Some(reader.schema().ok()?.iter_names().map(ToString::to_string).collect())
+}
+
+/// Whether a file that begins as Parquet was cut, or is one of ours with another footer; changed data are told when they are read.
+pub fn is_damaged(path: &Path) -> bool {
+    let Ok(mut file) = File::open(path) else { return false };
+    let is_cut = seal::is_cut(&mut file).unwrap_or(false);
+    is_cut || seal::checked(&mut file).is_ok_and(|it| it.is_err())
 }
 
 /// Reads these columns of a Parquet file that anybody wrote; those that it lacks are left out.
@@ -208,7 +212,7 @@ fn write(file: impl Write, table: &KeptTable) -> PolarsResult<()> {
         KeptColumn::Whole(it) => it.len(),
     });
     let mut frame = DataFrame::new(height, columns.collect())?;
-    let footer = vec![(FOOTER_KEY.to_owned(), table.kind.clone())];
+    let footer = vec![(FINDINGS_KEY.to_owned(), table.kind.clone())];
     ParquetWriter::new(file)
         .with_compression(ParquetCompression::Zstd(None))
         .with_key_value_metadata(Some(KeyValueMetadata::from_static(footer)))

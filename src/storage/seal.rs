@@ -26,7 +26,9 @@ const CHUNK: usize = 64 * 1024;
 const SAYS_SEALED: &[u8] = br#""is_sealed":true"#;
 /// How a footer says who wrote the file.
 const WRITER: &[u8] = b"Polars";
-/// Bytes at the end of a file in which both stand.
+/// Key of the footer of a table of findings: with our writer's name it says that there is a seal, too.
+pub(crate) const FINDINGS_KEY: &str = "cotenant_findings";
+/// Bytes at the end of a file in which all of that stands.
 const LAST_BYTES: u64 = 1 << 20;
 
 /// Why the bytes of a file are not decoded.
@@ -108,6 +110,11 @@ pub(crate) fn checked(file: &mut File) -> io::Result<Result<Option<Seal>, &'stat
     })
 }
 
+/// Whether a file does not end as Parquet does.
+pub(crate) fn is_cut(file: &mut File) -> io::Result<bool> {
+    Ok(tail_at(file)?.is_none())
+}
+
 /// Whether the end of a file without a seal says that one was written with it.
 ///
 /// It is looked for in the bytes: a decoder of footers that meets damage panics. Another program that rewrites a segment
@@ -118,7 +125,8 @@ fn was_sealed(file: &mut File) -> io::Result<bool> {
     let mut last = Vec::new();
     Read::by_ref(file).take(LAST_BYTES).read_to_end(&mut last)?;
     let says = |it: &[u8]| last.windows(it.len()).any(|window| window == it);
-    Ok(says(&MARK) || says(SAYS_SEALED) && says(WRITER))
+    let is_ours = says(SAYS_SEALED) || says(FINDINGS_KEY.as_bytes());
+    Ok(says(&MARK) || is_ours && says(WRITER))
 }
 
 /// Where the footer begins; `None` where the file does not end as Parquet does.

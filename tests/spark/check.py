@@ -129,7 +129,7 @@ def plans(here, found, binary):
 
 
 def windows(folder, small, binary, cluster):
-    """Windows hold the rows that lie in them, with an edge, and large devices alone are cut."""
+    """Windows hold the rows that lie in them, with an edge; devices with too many rows are cut, and add up."""
     hour, edge, step = 3600 * 10**6, 300 * 10**6, 10**6
     stamps = sorted({it for file in small.rglob("*.parquet") for it in pc.cast(pq.read_table(file)["time"], pa.int64()).to_pylist()})
     gpus = {it["gpu"] for it in rows(folder / "rows")}
@@ -161,7 +161,7 @@ def windows(folder, small, binary, cluster):
     one = json.loads(run(binary, "plan", "lake", *plan, cwd=halves))["plan"]["summary"]
     other = json.loads(run(binary, "plan", "lake", *plan, cwd=folder / "small"))["plan"]["summary"]
     assert one["gpus"] == other["gpus"] == len(gpus), (one, other)
-    say("devices that are cut have the same busy time in sum, and one plan")
+    say("devices that are cut have the same busy time in sum, and the plan has each of them once")
 
 
 def plain(table):
@@ -206,22 +206,24 @@ def foreign(folder, small, binary, cluster):
 
 
 def numbered(folder, binary, cluster):
-    """GPUs with numbers for names, of which one ends in another."""
+    """GPUs with numbers for names, of which one ends in another, and one with a bare UUID."""
     place = folder / "numbered"
     place.mkdir()
     cells = {"ts": [], "uuid": [], "node": [], "util": [], "used": []}
-    for gpu in ("1", "11"):
+    bare = "34319582-d595-d1c7-d1d2-179bcfa61660"
+    for gpu in ("1", "11", bare):
         for second in range(300):
             row = (str(1_700_000_000_000 + second * 1000), gpu, "n", 90.0 * (second % 10 < 5), 2e9)
             for column, cell in zip(cells.values(), row):
                 column.append(cell)
     pq.write_table(pa.table(cells), place / "samples.parquet")
     line = (place, folder / "few", "--mapping", "exported.toml", "--gpu-column", "uuid", "--host-column", "node", "--time-column", "ts")
-    for expected in ("2 devices to look at, 0 unchanged", "0 devices to look at, 2 unchanged"):
+    for expected in ("3 devices to look at, 0 unchanged", "0 devices to look at, 3 unchanged"):
         lines = cluster.run(binary, *line, files=[folder / "exported.toml"])
-        assert expected in lines[0] and told(lines) == (2, 0), lines
-    assert [it["gpu"] for it in rows(folder / "few")] == ["gpu1", "gpu11"], rows(folder / "few")
-    say("GPUs 1 and 11 stay two, and are known again")
+        assert expected in lines[0] and told(lines) == (3, 0), lines
+    names = [it["gpu"] for it in rows(folder / "few")]
+    assert names == [f"GPU-{bare}", "gpu1", "gpu11"], names
+    say("GPUs 1 and 11 and one of a bare UUID stay three, and are known again")
 
 
 def main():
