@@ -499,7 +499,7 @@ fn a_damaged_table_of_findings_is_named_and_no_plan_is_made_of_it() {
         assert!(answer.stderr().contains("bad.parquet"), "{what}: {}", answer.stderr());
         assert!(!answer.stderr().contains("panicked"), "{what}: {}", answer.stderr());
     }
-    // Beside a whole one in a folder, too: a plan without its GPUs would look like one of all.
+    // Beside a whole one in a folder it costs its own GPUs only, and the plan says so.
     std::fs::create_dir(bench.path("both")).expect("a folder");
     bench.file("both/good.parquet", &whole);
     for place in [whole.len() / 2, mark - 1, mark + 2, mark + 10, mark + 40] {
@@ -507,11 +507,30 @@ fn a_damaged_table_of_findings_is_named_and_no_plan_is_made_of_it() {
         changed[place] ^= 0x55;
         for bytes in [&changed, &whole[..place].to_vec()] {
             bench.file("both/bad.parquet", bytes);
-            let answer = bench.run(&["plan", "both"]);
-            assert_ne!(answer.code(), 0, "byte {place}: {}", answer.stderr());
+            let answer = bench.run(&["plan", "both", "-o", "json"]);
+            answer.expect_code(0);
+            let plan: Value = serde_json::from_str(&answer.stdout()).expect("JSON");
+            assert_eq!(plan["plan"]["summary"]["gpus"].as_u64(), Some(1), "byte {place}");
+            let told = plan["notes"].to_string();
+            assert!(told.contains("bad.parquet"), "byte {place}: {told}");
             assert!(answer.stderr().contains("bad.parquet"), "byte {place}: {}", answer.stderr());
         }
     }
+}
+
+#[test]
+fn a_torn_file_beside_recordings_is_a_row_that_names_it() {
+    let bench = Workbench::new();
+    recorded(&bench.path("lake/one"), 0);
+    let segment = std::fs::read(bench.path("lake/one/segment-000000.parquet")).expect("a segment");
+    bench.file("lake/torn.parquet", &segment[..segment.len() / 2]);
+    let answer = bench.run(&["findings", "lake", "--no-keep", "-o", "json"]);
+    answer.expect_code(0);
+    let rows: Vec<Value> =
+        answer.stdout().lines().map(|it| serde_json::from_str(it).expect("JSON")).collect();
+    let errors: Vec<&str> = rows.iter().filter_map(|it| it["error"].as_str()).collect();
+    assert_eq!((rows.len(), errors.len()), (2, 1), "{rows:?}");
+    assert!(errors[0].contains("torn.parquet"), "{errors:?}");
 }
 
 #[test]

@@ -38,11 +38,12 @@ pub(crate) fn run(arguments: &FindingsArgs) -> Result<u8, CliError> {
     let (found, failed) = sink.count;
     if let Err(error) = taken {
         match sink.break_off() {
+            Ok(()) if found == 0 => {}
             Ok(()) => {
-                output::warning(&format!("what came before is kept: findings of {found} devices"))
+                output::warning(&format!("what came before is kept: findings of {found} devices"));
             }
             Err(other) => {
-                output::warning(&format!("and what came before is lost: {}", other.message()))
+                output::warning(&format!("what came before is lost: {}", other.message()));
             }
         }
         return Err(error);

@@ -136,7 +136,7 @@ struct AllFound {
 
 /// Findings of all recordings and tables, every GPU once, and what could not be read.
 ///
-/// One recording that is damaged does not cost the plan of all others. Errors: none could be read, or none holds a GPU.
+/// One recording or table that is damaged does not cost the plan of all others. Errors: none could be read, or none holds a GPU.
 fn all_findings(
     sources: &[RecordingSource],
     how: &Keeping<'_>,
@@ -144,11 +144,20 @@ fn all_findings(
 ) -> Result<AllFound, CliError> {
     let (tables, own): (Vec<_>, Vec<_>) =
         sources.iter().partition(|it| it.kind == SourceKind::Findings);
-    let Told { devices: mut all, mut damaged, recordings } =
+    let Told { devices: mut all, mut damaged, recordings, unreadable } =
         told(&tables, &thresholds(how.policy))?;
     tables.iter().for_each(|_| done.one());
     let (mut kept, mut first_error) = (0, None);
     let mut blank = damaged.clone();
+    let mut leave_out = |name: String, error: CliError, damaged: &mut Vec<String>| {
+        let told = format!("`{name}` is left out: {}", error.message());
+        output::warning(&told);
+        damaged.push(told);
+        first_error.get_or_insert(error);
+    };
+    for (name, error) in unreadable {
+        leave_out(name, error, &mut damaged);
+    }
     for source in &own {
         match findings(source, how, done) {
             Ok(found) => {
@@ -161,10 +170,7 @@ fn all_findings(
                 }
             }
             Err(error) => {
-                let told = format!("`{}` is left out: {}", source.name(), error.message());
-                output::warning(&told);
-                damaged.push(told);
-                first_error.get_or_insert(error);
+                leave_out(source.name(), error, &mut damaged);
                 done.one();
             }
         }

@@ -147,7 +147,7 @@ fn collect(
         if name.starts_with('.') || is_marker || is_kept(&inside) {
             continue;
         }
-        if inside.is_dir() || is_findings(&inside) {
+        if inside.is_dir() || is_findings(&inside) || is_torn(&inside) {
             collect(&inside, host.clone(), depth - 1, (found, left_out))?;
         } else {
             left_out.add(inside);
@@ -156,12 +156,16 @@ fn collect(
     Ok(())
 }
 
-/// Whether a file is a table of findings, by whoever wrote it; one that was damaged counts, so that reading it says so.
+/// Whether a file is a table of findings, by whoever wrote it.
 fn is_findings(path: &Path) -> bool {
-    let has_version = |it: Vec<String>| it.iter().any(|it| it == VERSION);
     path.is_file()
         && is_parquet(path).unwrap_or(false)
-        && (is_damaged(path) || column_names(path).is_some_and(has_version))
+        && column_names(path).is_some_and(|it| it.iter().any(|it| it == VERSION))
+}
+
+/// Whether a file was a part of a recording or a table of findings, and nobody knows which: opening it says what is wrong.
+fn is_torn(path: &Path) -> bool {
+    path.is_file() && is_parquet(path).unwrap_or(false) && is_damaged(path)
 }
 
 /// The host that a part of a path names as `host=NAME`; the last one wins.

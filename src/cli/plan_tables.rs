@@ -18,11 +18,13 @@ pub(crate) struct Told {
     pub(crate) damaged: Vec<String>,
     /// What they were made from.
     pub(crate) recordings: BTreeSet<String>,
+    /// Tables that cannot be read, and why, in the order of the tables.
+    pub(crate) unreadable: Vec<(String, CliError)>,
 }
 
 /// Everything in these tables.
 ///
-/// Errors: a file cannot be read; findings of another version or of other thresholds; a device that was counted twice.
+/// Errors: findings of another version or of other thresholds; a device that was counted twice.
 pub(crate) fn told(sources: &[&RecordingSource], thresholds: &str) -> Result<Told, CliError> {
     let mut told = Told::default();
     let mut files: Vec<usize> = Vec::new();
@@ -30,7 +32,13 @@ pub(crate) fn told(sources: &[&RecordingSource], thresholds: &str) -> Result<Tol
         sources.iter().flat_map(|it| it.paths.iter().map(|it| it.as_path())).collect();
     for (number, path) in paths.iter().enumerate() {
         let columns = [VERSION, THRESHOLDS, RECORDING, "host", "gpu", ERROR, DETAIL];
-        let table = table_of(path, &columns)?;
+        let table = match table_of(path, &columns) {
+            Ok(it) => it,
+            Err(error) => {
+                told.unreadable.push((name_of(path), error.into()));
+                continue;
+            }
+        };
         check(path, &table, thresholds)?;
         take(path, &table, &mut told)?;
         files.resize(told.devices.len(), number);

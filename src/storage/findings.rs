@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 const START: &str = "findings-";
 /// Their ending.
 const ENDING: &str = ".parquet";
+
 /// One column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KeptColumn {
@@ -105,7 +106,8 @@ pub fn column_names(path: &Path) -> Option<Vec<String>> {
     Some(reader.schema().ok()?.iter_names().map(ToString::to_string).collect())
 }
 
-/// Whether a file that begins as Parquet was cut, or is one of ours with another footer; changed data are told when they are read.
+/// Whether a Parquet file was cut, or is one of ours with another footer, so that nobody knows what it held; changed data are told
+/// when they are read.
 pub fn is_damaged(path: &Path) -> bool {
     let Ok(mut file) = File::open(path) else { return false };
     let is_cut = seal::is_cut(&mut file).unwrap_or(false);
