@@ -5,6 +5,7 @@ mod support;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};
 use std::os::unix::fs::symlink;
@@ -123,13 +124,86 @@ fn lives(processes: usize, at_once: usize) -> String {
 #[test]
 fn thousands_of_tenants_and_of_short_processes_are_all_counted() {
     let bench = Workbench::new();
-    for (file, at_once) in [("short.csv", 5), ("crowd.csv", 2000)] {
+    // Of those that follow each other, one of each of seven programs is there at a time.
+    for (file, at_once, loads) in [("short.csv", 5, 7), ("crowd.csv", 2000, 2000)] {
         bench.file(file, lives(2000, at_once));
         let answer = bench.run(&["analyze", file]);
-        assert!(answer.stdout().contains("2000 loads on it"), "{}", answer.stdout());
+        let told = format!("{loads} loads on it");
+        assert!(answer.stdout().contains(&told), "{}", answer.stdout());
         assert!([0, 3].contains(&answer.code()), "{}", answer.stderr());
         bench.run(&["recommend", file]).expect_code(3);
     }
+}
+
+/// What `nvidia-smi pmon` prints of a service, and of two programs that begin anew every two seconds.
+fn restless(seconds: i64) -> String {
+    let head =
+        "#Date       Time        gpu         pid   type     sm    mem    enc    dec    command\n";
+    let mut text = head.to_owned();
+    for second in 0..seconds {
+        let stamp = at(second).replace('/', "").replace(".000", "");
+        let first = 1000 + second / 2 * 2;
+        for (pid, name) in [(77, "service"), (first, "python3"), (first + 1, "ffmpeg")] {
+            let sm = pid % 97;
+            let _ = writeln!(text, " {stamp}  0  {pid}  C  {sm}  2  -  -  {name}");
+        }
+    }
+    text
+}
+
+#[test]
+fn so_many_processes_that_few_can_be_named_lose_nothing_but_their_names() {
+    let bench = Workbench::new();
+    bench.file("pmon.txt", restless(5000));
+    let answer = bench.run(&["import", "pmon.txt", "-o", "r"]);
+    answer.expect_code(0).expect_stderr("30000 readings about");
+    let said = answer.stderr();
+    let subjects = said.split("readings about ").nth(1).expect("a count");
+    let subjects: u64 = subjects.split(' ').next().expect("a count").parse().expect("a count");
+    assert!((4096..4300).contains(&subjects), "{subjects} of 5,001");
+    let exported = bench.run(&["export", "r", "--to", "csv"]).expect_code(0).stdout().to_owned();
+    let mut rows = exported.lines().map(|it| it.split(',').collect::<Vec<_>>());
+    let names = rows.next().expect("a header");
+    let place = |name: &str| names.iter().position(|it| *it == name).expect("a column");
+    let (program, sm) = (place("program"), place("gpu_utilization_pct"));
+    let mut sums = BTreeMap::<String, (u64, f64)>::new();
+    for row in rows {
+        let sum = sums.entry(row[program].to_owned()).or_default();
+        *sum = (sum.0 + 1, sum.1 + row[sm].parse::<f64>().expect("a number"));
+    }
+    let played =
+        |pid: &dyn Fn(i64) -> i64| (0..5000).map(|second| (pid(second) % 97) as f64).sum::<f64>();
+    let expected = [
+        ("ffmpeg".to_owned(), (5000, played(&|it| 1001 + it / 2 * 2))),
+        ("python3".to_owned(), (5000, played(&|it| 1000 + it / 2 * 2))),
+        ("service".to_owned(), (5000, played(&|_| 77))),
+    ];
+    assert_eq!(sums, expected.into_iter().collect());
+}
+
+#[test]
+fn so_many_processes_that_few_can_be_named_are_analysed_as_few_loads() {
+    let bench = Workbench::new();
+    bench.file("pmon.txt", restless(5000));
+    let found = bench.analyse(&["pmon.txt"]);
+    let recording = &found["recording"];
+    let followed = recording["followed"].as_array().expect("followers");
+    let mut counted = BTreeMap::<&str, (u64, u64)>::new();
+    for process in recording["processes"].as_array().expect("processes") {
+        let own = followed.iter().find(|it| it["process"] == process["process"]);
+        let after = own.and_then(|it| it["count"].as_u64()).unwrap_or(0);
+        let sum = counted.entry(process["name"].as_str().expect("a name")).or_default();
+        *sum = (sum.0 + 1, sum.1 + 1 + after);
+    }
+    assert_eq!(counted["service"], (1, 1));
+    for program in ["python3", "ffmpeg"] {
+        let (loads, processes) = counted[program];
+        assert!(loads < 16 && processes == 2500, "{loads} {program} for {processes}");
+    }
+    let spots = found["blind_spots"].to_string();
+    assert!(spots.contains("more than 4096 processes used it"), "{spots}");
+    let silent = "Encoder utilisation: 5001 processes: pmon prints `-` throughout";
+    assert!(spots.contains(silent), "{spots}");
 }
 
 #[test]
@@ -270,7 +344,7 @@ fn a_thousand_short_processes_are_told_in_one_sentence() {
     let header = "timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n".to_owned();
     let lives = seconds.flat_map(|it| (0..10).map(move |place| (it, 1000 + it / 3 * 10 + place)));
     let apps = lives.fold(header, |mut text, (second, pid)| {
-        let _ = writeln!(text, "{}, {UUID}, {pid}, /usr/bin/job, 100 MiB", at(second));
+        let _ = writeln!(text, "{}, {UUID}, {pid}, /usr/bin/job{pid}, 100 MiB", at(second));
         text
     });
     bench.file("apps.csv", apps);
@@ -281,9 +355,9 @@ fn a_thousand_short_processes_are_told_in_one_sentence() {
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         shown.contains(
-            "Nothing shows when `job (pid 1000)`, `job (pid 1001)` and 998 more were active."
+            "Nothing shows when `job1000 (pid 1000)`, `job1001 (pid 1001)` and 998 more were active."
         ),
         "{shown}"
     );
-    assert!(!shown.contains("`job (pid 1500)`"), "{shown}");
+    assert!(!shown.contains("(pid 1500)"), "{shown}");
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &DemoArgs) -> Result<u8, CliError> {
 fn report(arguments: &DemoArgs, scenario: &Scenario) -> Result<u8, CliError> {
     let folder = &arguments.output;
     let recording_path = folder.join(RECORDING);
-    let recording = StoredRecording::open(&recording_path)?;
+    let recording = StoredRecording::open(&recording_path)?.with_processes_in_line();
     let results = analyse(&recording, &Question::default(), Policy::default())?;
     let weighing = Weighing {
         recording: &recording,

@@ -6,7 +6,7 @@ mod trace;
 
 use crate::cli::error::CliError;
 use crate::cli::export_args::{ExportArgs, ExportForm};
-use crate::cli::input::open;
+use crate::cli::input::{open, open_each};
 use crate::cli::moment::Moment;
 use crate::cli::overwrite::Protected;
 use crate::cli::record::ends_on_signals;
@@ -27,7 +27,12 @@ pub(crate) fn run(arguments: &ExportArgs, command: &str) -> Result<u8, CliError>
     let mut protected = Protected::inputs(&arguments.inputs, &arguments.foreign);
     protected.add(arguments.policy.as_deref());
     arguments.output.iter().try_for_each(|it| protected.check_file(it))?;
-    let input = open(&arguments.inputs, &arguments.foreign)?;
+    let input = match arguments.to {
+        ExportForm::Trace => open(&arguments.inputs, &arguments.foreign)?,
+        ExportForm::Openmetrics | ExportForm::Csv => {
+            open_each(&arguments.inputs, &arguments.foreign)?
+        }
+    };
     let recording = &input.recording;
     let asked = asked(arguments, recording.outline())?;
     with_output(arguments.output.as_deref(), |out| match arguments.to {

@@ -28,8 +28,14 @@ pub(crate) struct Input {
     _inputs: Vec<InputFile>,
 }
 
-/// Opens a recording, or imports foreign logs into a temporary one.
+/// Opens a recording, or imports foreign logs into a temporary one; very many processes are few, in line.
 pub(crate) fn open(paths: &[PathBuf], foreign: &ForeignArgs) -> Result<Input, CliError> {
+    let it = open_each(paths, foreign)?;
+    Ok(Input { recording: it.recording.with_processes_in_line(), ..it })
+}
+
+/// The same with every process by itself.
+pub(crate) fn open_each(paths: &[PathBuf], foreign: &ForeignArgs) -> Result<Input, CliError> {
     let inputs = gather(paths)?;
     if let [input] = inputs.as_slice()
         && is_recording(input)?

@@ -54,7 +54,7 @@ pub(crate) fn watch(
     let mut seen: Option<(Option<Timestamp>, u64, Recorder)> = None;
     let mut text = String::new();
     loop {
-        let recording = StoredRecording::open(folder);
+        let recording = StoredRecording::open(folder).map(StoredRecording::with_processes_in_line);
         let recording = match (recording, seen) {
             (Ok(it), _) => it,
             (Err(error), None) => return Err(error.into()),

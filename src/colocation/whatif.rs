@@ -22,6 +22,8 @@ const SATURATED: f64 = 0.95;
 const NEVER_DONE: f64 = 0.01;
 /// Bursts that a trace must show before its p99 is believed.
 const LEAST_BURSTS: usize = 3;
+/// Events to replay for those who had fewer: only their throughput is told.
+const FEW_EVENTS: u64 = 2000;
 /// Widening, as a share, for a tenant that was not recorded alone.
 const CO_PROFILED: f64 = 0.10;
 
@@ -203,6 +205,8 @@ fn play<'a>(
         End::Expected => options.budget,
         End::Benign | End::Adverse => options.budget.halved(),
     };
+    let events = if fewest_bursts(active) < LEAST_BURSTS { FEW_EVENTS } else { budget.events };
+    let budget = Budget { events: events.min(budget.events), ..budget };
     over_phases(&parts, &sharing, regulator.as_ref(), options.meeting, budget)
 }
 
@@ -318,8 +322,12 @@ fn refusal(demand: &Demand, active: &[Seat<'_>], outcomes: &[Outcome]) -> Option
     if is_open && outcomes[0].unfinished > NEVER_DONE {
         return Some(Refusal::QueueGrows { never_done: outcomes[0].unfinished });
     }
-    let fewest = active.iter().map(|it| it.demand.bursts_seen).min().unwrap_or(0);
+    let fewest = fewest_bursts(active);
     (fewest < LEAST_BURSTS).then_some(Refusal::TooFewBursts { seen: fewest })
+}
+
+fn fewest_bursts(active: &[Seat<'_>]) -> usize {
+    active.iter().map(|it| it.demand.bursts_seen).min().unwrap_or(0)
 }
 
 /// Work done per time over that alone.

@@ -3,7 +3,7 @@
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::contended::ContendedSpan;
 use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
-use crate::domain::processes::Processes;
+use crate::domain::processes::{Followed, Processes};
 use crate::domain::shape::ShapeSpan;
 use crate::domain::sink::Fact;
 use crate::domain::source::Source;
@@ -106,6 +106,9 @@ pub struct Outline {
     pub mig_instances: Vec<MigInstance>,
     /// Every process described.
     pub processes: Processes,
+    /// Processes under whose names others stand.
+    #[serde(default, skip_serializing_if = "Followed::is_empty")]
+    pub followed: Followed,
     /// Every subject that has samples, in order.
     pub subjects: Vec<Subject>,
     /// Where the readings come from.
@@ -152,9 +155,13 @@ impl Outline {
             Subject::Process { gpu, process } => {
                 let known = self.processes.of(gpu, *process);
                 let name = known.and_then(|it| it.name.as_deref());
+                let after = match self.followed.after(gpu, *process) {
+                    0 => String::new(),
+                    count => format!(" and {count} after it"),
+                };
                 let label = match name {
-                    Some(name) => format!("{name} (pid {})", process.pid),
-                    None => format!("pid {}", process.pid),
+                    Some(name) => format!("{name} (pid {}{after})", process.pid),
+                    None => format!("pid {}{after}", process.pid),
                 };
                 // Many processes of many tenants are called python3.
                 let tenant = known.and_then(|it| it.tenant.as_ref());
@@ -178,6 +185,7 @@ impl Outline {
             }
             Fact::MigInstance(it) => complete(&mut self.mig_instances, it),
             Fact::Process(it) => self.processes.push(it),
+            Fact::Follower(it) => self.followed.add(it),
             Fact::Source(it) => push_new(&mut self.sources, it),
             Fact::BlindSpot(it) => push_new(&mut self.blind_spots, it),
             Fact::Shape(it) => self.shapes.push(it),
@@ -199,6 +207,7 @@ impl Outline {
         }
         other.mig_instances.into_iter().for_each(|it| complete(&mut self.mig_instances, it));
         self.processes.extend(other.processes);
+        other.followed.iter().for_each(|it| self.followed.add(it));
         self.subjects.extend(other.subjects);
         self.subjects.sort();
         self.subjects.dedup();

@@ -82,6 +82,77 @@ impl Processes {
     }
 }
 
+/// How many processes stand under the name of one that they came after, for each such process.
+///
+/// A recording can name so many processes of a GPU only; see [`crate::domain::sink::Fact::Follower`].
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Followers>", into = "Vec<Followers>")]
+pub struct Followed(BTreeMap<GpuId, BTreeMap<ProcessKey, u64>>);
+
+/// How many processes stand under the name of one that they came after.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Followers {
+    /// The GPU that all of them use.
+    pub gpu: GpuId,
+    /// The process under whose name they stand.
+    pub process: ProcessKey,
+    /// How many came after it.
+    pub count: u64,
+}
+
+impl Followed {
+    /// How many came after a process and stand under its name.
+    pub fn after(&self, gpu: &GpuId, process: ProcessKey) -> u64 {
+        self.0.get(gpu).and_then(|it| it.get(&process)).copied().unwrap_or_default()
+    }
+
+    /// Counts more of them.
+    pub fn add(&mut self, it: Followers) {
+        *self.0.entry(it.gpu).or_default().entry(it.process).or_default() += it.count;
+    }
+
+    /// Keeps those that fulfil a condition.
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(&GpuId, ProcessKey) -> bool) {
+        for (gpu, all) in &mut self.0 {
+            all.retain(|process, _| is_kept(gpu, *process));
+        }
+        self.0.retain(|_, all| !all.is_empty());
+    }
+
+    /// Whether every process has a name of its own.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Every process that others came after, by GPU and process.
+    pub fn iter(&self) -> impl Iterator<Item = Followers> {
+        let of_gpu = |(gpu, all): (&'_ GpuId, &'_ BTreeMap<ProcessKey, u64>)| {
+            let gpu = gpu.clone();
+            let one = move |(process, count): (&ProcessKey, &u64)| Followers {
+                gpu: gpu.clone(),
+                process: *process,
+                count: *count,
+            };
+            all.iter().map(one).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of_gpu)
+    }
+}
+
+impl From<Vec<Followers>> for Followed {
+    fn from(all: Vec<Followers>) -> Self {
+        let mut made = Self::default();
+        all.into_iter().for_each(|it| made.add(it));
+        made
+    }
+}
+
+impl From<Followed> for Vec<Followers> {
+    fn from(it: Followed) -> Self {
+        it.iter().collect()
+    }
+}
+
 impl Deref for Processes {
     type Target = [Process];
 

@@ -5,6 +5,7 @@ use crate::domain::contended::ContendedSpan;
 use crate::domain::ident::Subject;
 use crate::domain::metric::Metric;
 use crate::domain::outline::{Device, MigInstance, Phase, Process};
+use crate::domain::processes::Followers;
 use crate::domain::shape::ShapeSpan;
 use crate::domain::source::{Source, SourceId};
 use crate::domain::time::Timestamp;
@@ -35,6 +36,8 @@ pub enum Fact {
     MigInstance(MigInstance),
     /// A process was described.
     Process(Process),
+    /// Processes began whose readings stand under the name of another one of their program, which had ended.
+    Follower(Followers),
     /// A stretch of time has a name.
     Phase(Phase),
     /// A source of readings; it precedes the rows that name it.

@@ -333,7 +333,7 @@ impl Sink for Exposition {
                 self.sources.insert(it.id, it.readings);
             }
             Fact::BlindSpot(it) => self.spot(it),
-            Fact::Phase(_) | Fact::Shape(_) | Fact::Contended(_) => {}
+            Fact::Phase(_) | Fact::Shape(_) | Fact::Contended(_) | Fact::Follower(_) => {}
         }
         Ok(())
     }

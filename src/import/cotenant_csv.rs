@@ -20,6 +20,9 @@ const WHEN_AND_WHO: [&str; 7] =
     ["time", "gpu", "gpu_instance", "compute_instance", "pid", "program", "tenant"];
 const LATER: &str = "program";
 
+/// So many subjects are remembered to have been described.
+const MOST_TOLD: usize = 1 << 16;
+
 /// Reads what `cotenant export --to csv` writes.
 pub struct CotenantCsv;
 
@@ -166,6 +169,10 @@ impl Table {
                 return Ok(None);
             }
         };
+        if self.told.len() >= MOST_TOLD {
+            // To describe one again changes nothing.
+            self.told.clear();
+        }
         if self.told.insert(subject.clone()) {
             let program = Some(unguarded(program)).filter(|it| !it.is_empty());
             tell(run, &subject, (instance, program, tenant))?;

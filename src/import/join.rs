@@ -3,6 +3,7 @@
 use crate::domain::ident::{GpuId, MigInstanceId, Subject};
 use crate::domain::metric::Metric;
 use crate::domain::outline::{Device, MigInstance, Phase, Process};
+use crate::domain::processes::Followers;
 use crate::domain::sink::{Fact, Sink, SinkError};
 use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
@@ -85,6 +86,7 @@ impl Sink for Joined<'_> {
                 Fact::Device(Device { gpu: self.gpu(device.gpu.clone()), ..device })
             }
             Fact::Process(it) => Fact::Process(Process { gpu: self.gpu(it.gpu.clone()), ..it }),
+            Fact::Follower(it) => Fact::Follower(Followers { gpu: self.gpu(it.gpu.clone()), ..it }),
             Fact::MigInstance(it) => {
                 let instance = self.instance(it.instance.clone());
                 Fact::MigInstance(MigInstance { instance, ..it })

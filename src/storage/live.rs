@@ -1,6 +1,6 @@
 //! A sink for what happens now: a crash at any moment loses at most what came since the last checkpoint.
 
-use crate::domain::ident::Subject;
+use crate::domain::ident::{GpuId, ProcessKey, Subject};
 use crate::domain::metric::Metric;
 use crate::domain::outline::Outline;
 use crate::domain::sink::{Fact, Sink, SinkError};
@@ -8,11 +8,13 @@ use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
 use crate::storage::error::StorageError;
 use crate::storage::journal::{self, Journal, fold_journals};
+use crate::storage::lanes::Lanes;
 use crate::storage::lock::Lock;
 use crate::storage::reader::StoredRecording;
 use crate::storage::replacement::segments_only;
 use crate::storage::segment::{self, Effort};
 use crate::storage::writer::{Mode, sink_error};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Checkpoints between two that wait for the disk: a power cut loses about a second.
@@ -43,6 +45,9 @@ pub struct LiveWriter {
     rotation: Rotation,
     /// What every segment says again, so that each can be read alone.
     standing: Outline,
+    lanes: Lanes,
+    /// The last segment that holds rows of each process, where old segments are removed.
+    last_in: BTreeMap<Subject, usize>,
     has_rows: bool,
     /// Whether something was said that is not true throughout.
     has_news: bool,
@@ -85,6 +90,11 @@ impl LiveWriter {
             folder: folder.to_owned(),
             journal: Journal::begin(folder, number)?,
             number,
+            lanes: Lanes::of(&written),
+            last_in: match rotation.keep {
+                Some(_) => processes_of(&written).map(|it| (it, number)).collect(),
+                None => BTreeMap::new(),
+            },
             written,
             rotation,
             standing: Outline::default(),
@@ -155,7 +165,30 @@ impl LiveWriter {
         for fact in facts(&self.standing) {
             self.journal.fact(&fact)?;
         }
+        self.forget_processes(present);
         self.prune_folder()
+    }
+
+    /// Forgets processes that no segment holds any more; the last one was just closed.
+    fn forget_processes(&mut self, present: Vec<Subject>) {
+        let Some(keep) = self.rotation.keep else { return };
+        let last = self.number.saturating_sub(1);
+        let present = present.into_iter().filter(|it| matches!(it, Subject::Process { .. }));
+        self.last_in.extend(present.map(|it| (it, last)));
+        let first_kept = self.number.saturating_sub(keep);
+        let gone: BTreeSet<Subject> =
+            self.last_in.iter().filter(|it| *it.1 < first_kept).map(|it| it.0.clone()).collect();
+        if gone.is_empty() {
+            return;
+        }
+        self.last_in.retain(|_, segment| *segment >= first_kept);
+        let is_gone = |gpu: &GpuId, process: ProcessKey| {
+            gone.contains(&Subject::Process { gpu: gpu.clone(), process })
+        };
+        self.lanes.retain(|gpu, process| !is_gone(gpu, process));
+        self.written.subjects.retain(|it| !gone.contains(it));
+        self.written.followed.retain(|gpu, process| !is_gone(gpu, process));
+        self.written.processes.retain(|it| !is_gone(&it.gpu, it.process));
     }
 
     /// Removes the oldest segments beyond those that are kept.
@@ -171,6 +204,16 @@ impl LiveWriter {
                 doing: "removing the oldest segment",
                 source,
             })?;
+        }
+        Ok(())
+    }
+
+    /// Writes a fact down, and again in later segments where it stays true.
+    fn tell(&mut self, fact: Fact) -> Result<(), SinkError> {
+        self.journal.fact(&fact).map_err(|it| sink_error(&it))?;
+        match is_standing(&fact) {
+            true => self.standing.learn(fact),
+            false => self.has_news = true,
         }
         Ok(())
     }
@@ -196,16 +239,13 @@ impl Sink for LiveWriter {
         readings: &[(Metric, f64)],
     ) -> Result<(), SinkError> {
         self.has_rows = true;
-        self.journal.row(at, subject, source, readings).map_err(|it| sink_error(&it))
+        let (subject, facts) = self.lanes.place(at, subject)?;
+        facts.into_iter().try_for_each(|it| self.tell(it))?;
+        self.journal.row(at, &subject, source, readings).map_err(|it| sink_error(&it))
     }
 
     fn fact(&mut self, fact: Fact) -> Result<(), SinkError> {
-        self.journal.fact(&fact).map_err(|it| sink_error(&it))?;
-        match is_standing(&fact) {
-            true => self.standing.learn(fact),
-            false => self.has_news = true,
-        }
-        Ok(())
+        self.lanes.fact(fact).map_or(Ok(()), |it| self.tell(it))
     }
 
     fn checkpoint(&mut self, now_us: i64) -> Result<(), SinkError> {
@@ -224,7 +264,7 @@ impl Sink for LiveWriter {
 fn is_standing(fact: &Fact) -> bool {
     match fact {
         Fact::BlindSpot(it) => it.span.is_none(),
-        Fact::Phase(_) | Fact::Shape(_) | Fact::Contended(_) => false,
+        Fact::Phase(_) | Fact::Shape(_) | Fact::Contended(_) | Fact::Follower(_) => false,
         _ => true,
     }
 }
@@ -237,6 +277,11 @@ fn facts(outline: &Outline) -> Vec<Fact> {
     let sources = outline.sources.into_iter().map(Fact::Source);
     let blind_spots = outline.blind_spots.into_iter().map(Fact::BlindSpot);
     devices.chain(instances).chain(processes).chain(sources).chain(blind_spots).collect()
+}
+
+fn processes_of(outline: &Outline) -> impl Iterator<Item = Subject> {
+    let is_process = |it: &&Subject| matches!(it, Subject::Process { .. });
+    outline.subjects.iter().filter(is_process).cloned()
 }
 
 fn is_empty(folder: &Path) -> bool {

@@ -8,6 +8,7 @@ pub mod findings;
 mod frame;
 mod gathered;
 mod journal;
+mod lanes;
 mod live;
 mod lock;
 mod reader;
@@ -16,6 +17,7 @@ mod rows;
 mod seal;
 mod segment;
 mod stored_segment;
+mod succession;
 mod writer;
 
 pub use live::{LiveWriter, Rotation};

@@ -4,7 +4,7 @@ use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::{Metric, Precision};
 use crate::domain::outline::Outline;
-use crate::domain::recording::Recording;
+use crate::domain::recording::{Recording, Trace};
 use crate::domain::time::TimeSpan;
 use crate::storage::error::StorageError;
 use crate::storage::findings::key_of;
@@ -14,6 +14,7 @@ use crate::storage::rows::Rows;
 use crate::storage::segment;
 use crate::storage::segment::{FOOTER_KEY, IndexEntry};
 use crate::storage::stored_segment::StoredSegment;
+use crate::storage::succession;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -127,6 +128,28 @@ impl StoredRecording {
         }
     }
 
+    /// The same with processes that followed each other as one, on GPUs with very many.
+    ///
+    /// Of one program and tenant, under the name of the first of each line; see [`Outline::followed`].
+    pub fn with_processes_in_line(mut self) -> Self {
+        let stored = self.segments.iter().flat_map(|it| &it.index).map(|it| (&it.subject, it.span));
+        let held = self.journals.iter().flatten();
+        let held = held.filter_map(|it| Some((&it.0, it.1.span()?)));
+        let renamed = succession::together(&mut self.outline, stored.chain(held));
+        if renamed.is_empty() {
+            return self;
+        }
+        let stored =
+            self.segments.iter_mut().flat_map(|it| &mut it.index).map(|it| &mut it.subject);
+        let held = self.journals.iter_mut().flatten().map(|it| &mut it.0);
+        for subject in stored.chain(held) {
+            if let Some(first) = renamed.get(subject) {
+                subject.clone_from(first);
+            }
+        }
+        self
+    }
+
     /// Whether a folder holds a recording, finished or under way; nothing in it is read.
     pub fn is_one(path: &Path) -> bool {
         let has_segments = segment_files(path).is_ok_and(|it| !it.is_empty());
@@ -207,6 +230,11 @@ impl StoredRecording {
 
     /// Reads the samples of a selection; row groups outside it are not touched.
     pub fn load(&self, selection: &Selection) -> Result<Recording, StorageError> {
+        Ok(Recording { outline: self.outline.clone(), traces: self.traces(selection)? })
+    }
+
+    /// The same without the outline, which takes its time to copy where there are thousands of subjects.
+    pub fn traces(&self, selection: &Selection) -> Result<BTreeMap<Subject, Trace>, StorageError> {
         let mut subjects = self.room(selection);
         for segment in &self.segments {
             let entries: Vec<&IndexEntry> =
@@ -225,11 +253,7 @@ impl StoredRecording {
                 }
             }
         }
-        let mut recording = Recording { outline: self.outline.clone(), traces: BTreeMap::new() };
-        for (subject, gathered) in subjects {
-            recording.traces.insert(subject, gathered.into_trace());
-        }
-        Ok(recording)
+        Ok(subjects.into_iter().map(|it| (it.0, it.1.into_trace())).collect())
     }
 }
 

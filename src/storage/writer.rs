@@ -8,6 +8,7 @@ use crate::domain::source::SourceId;
 use crate::domain::time::Timestamp;
 use crate::storage::error::StorageError;
 use crate::storage::journal::fold_journals;
+use crate::storage::lanes::Lanes;
 use crate::storage::lock::Lock;
 use crate::storage::reader::StoredRecording;
 use crate::storage::replacement::Replacement;
@@ -42,6 +43,7 @@ pub struct RecordingWriter {
     written: Outline,
     pending: Outline,
     subjects: BTreeMap<Subject, Rows>,
+    lanes: Lanes,
     held: u64,
     segment_readings: u64,
     _lock: Option<Lock>,
@@ -77,6 +79,7 @@ impl RecordingWriter {
             written: Outline::default(),
             pending: Outline::default(),
             subjects: BTreeMap::new(),
+            lanes: Lanes::of(&Outline::default()),
             held: 0,
             segment_readings: SEGMENT_READINGS,
             _lock: None,
@@ -88,7 +91,8 @@ impl RecordingWriter {
         let present = StoredRecording::open(folder)?;
         let next_segment = present.next_segment_number();
         let written = present.outline().clone();
-        Ok(Self { next_segment, written, ..Self::begin(folder) })
+        let lanes = Lanes::of(&written);
+        Ok(Self { next_segment, written, lanes, ..Self::begin(folder) })
     }
 
     /// Writes a segment whenever this many readings are held; for tests and small machines.
@@ -143,10 +147,12 @@ impl Sink for RecordingWriter {
         source: SourceId,
         readings: &[(Metric, f64)],
     ) -> Result<(), SinkError> {
-        if !self.subjects.contains_key(subject) {
-            self.subjects.insert(subject.clone(), Rows::default());
+        let (subject, facts) = self.lanes.place(at, subject)?;
+        facts.into_iter().for_each(|it| self.pending.learn(it));
+        if !self.subjects.contains_key(&*subject) {
+            self.subjects.insert(subject.clone().into_owned(), Rows::default());
         }
-        if let Some(rows) = self.subjects.get_mut(subject) {
+        if let Some(rows) = self.subjects.get_mut(&*subject) {
             rows.add(at, source.0, readings);
         }
         self.held += readings.len() as u64;
@@ -157,7 +163,9 @@ impl Sink for RecordingWriter {
     }
 
     fn fact(&mut self, fact: Fact) -> Result<(), SinkError> {
-        self.pending.learn(fact);
+        if let Some(fact) = self.lanes.fact(fact) {
+            self.pending.learn(fact);
+        }
         Ok(())
     }
 }

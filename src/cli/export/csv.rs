@@ -29,8 +29,9 @@ pub(crate) fn write(
     writer.write_record(header).map_err(stop)?;
     for subject in &outline.subjects {
         let subjects = Some([subject.clone()].into());
-        let part = recording.load(&Selection { subjects, span: asked, ..Selection::default() })?;
-        let Some(trace) = part.traces.get(subject) else { continue };
+        let selection = Selection { subjects, span: asked, ..Selection::default() };
+        let traces = recording.traces(&selection)?;
+        let Some(trace) = traces.get(subject) else { continue };
         let who = who(outline, subject);
         for (at, values) in lines(trace, &metrics) {
             let cells = std::iter::once(stamp(at)).chain(who.clone()).chain(values);

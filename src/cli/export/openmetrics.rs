@@ -26,10 +26,9 @@ pub(crate) fn write(
                 metrics: Some(vec![metric]),
                 ..Selection::default()
             };
-            let part = recording.load(&selection)?;
-            let Some(series) = part.series(subject, metric).filter(|it| !it.is_empty()) else {
-                continue;
-            };
+            let traces = recording.traces(&selection)?;
+            let series = traces.get(subject).and_then(|it| it.get(metric));
+            let Some(series) = series.filter(|it| !it.is_empty()) else { continue };
             if !std::mem::replace(&mut is_begun, true) {
                 text.family(metric)?;
             }

@@ -6,7 +6,7 @@ use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
 use crate::import::mapping::Mapping;
 use crate::import::mapping::cells::{Cells, Splitter};
-use crate::import::mapping::layout::{HEADER_WITHIN, Layout, LongCells, Missing};
+use crate::import::mapping::layout::{HEADER_WITHIN, Layout, LongCells, Missing, TimeCells};
 use crate::import::mapping::phases::Phases;
 use crate::import::mapping::schema::Header;
 use crate::import::mapping::stamps::Stamps;
@@ -128,7 +128,8 @@ impl<'m> Table<'m> {
         Self {
             mapping,
             stamps: Stamps::new(mapping, run),
-            subjects: Subjects::default(),
+            // Stamps are made by whose row returns.
+            subjects: Subjects::new(!matches!(layout.time, TimeCells::None)),
             phases: Phases::default(),
             readings: Vec::new(),
             by_name: quantities.map(|(number, it)| (it.name.as_str(), number)).collect(),

@@ -17,6 +17,8 @@ use crate::import::text::cells::is_missing;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+/// So many are remembered.
+const MOST_KNOWN: usize = 1 << 16;
 /// Ends every cell of a key, so that `a`, `bc` and `ab`, `c` are two.
 const KEY_END: char = '\u{1f}';
 
@@ -64,9 +66,16 @@ pub(crate) struct Subjects {
     next: Vec<usize>,
     last: usize,
     names: GpuNames,
+    /// Whether somebody may be given another number later.
+    forgets: bool,
 }
 
 impl Subjects {
+    /// Nobody yet. `forgets`: numbers may change after [`MOST_KNOWN`] of them.
+    pub(crate) fn new(forgets: bool) -> Self {
+        Self { forgets, ..Self::default() }
+    }
+
     /// Number of everyone that the row is about; new ones are described to the sink.
     pub(crate) fn find(
         &mut self,
@@ -95,6 +104,9 @@ impl Subjects {
             Ok(owners) => owners,
             Err(nobody) => return Ok(Err(nobody)),
         };
+        if self.forgets && self.owners.len() >= MOST_KNOWN {
+            self.forget();
+        }
         let number = self.owners.len();
         self.owners.push(owners);
         let key: Rc<str> = Rc::from(self.key.as_str());
@@ -104,6 +116,15 @@ impl Subjects {
         self.next[self.last] = number;
         self.last = number;
         Ok(Ok(number))
+    }
+
+    /// Looks everybody up anew, as if no row had come yet: of millions of processes few come again.
+    fn forget(&mut self) {
+        self.known.clear();
+        self.owners.clear();
+        self.keys.clear();
+        self.next.clear();
+        self.last = 0;
     }
 
     /// Everyone of this number.

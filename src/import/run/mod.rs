@@ -16,6 +16,7 @@ use crate::import::ImportOptions;
 use crate::import::error::ImportError;
 use crate::import::run::origin::Origin;
 use crate::import::run::rejection::{Rejection, Rejections, quoted};
+use crate::import::run::seen::Silence;
 
 /// What happened during one import.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,6 +176,16 @@ impl<'a> ImportRun<'a> {
     ) -> Result<(), ImportError> {
         let remedy = remedy.to_owned();
         self.fact(Fact::BlindSpot(BlindSpot { kind, subject, metric, span: None, detail, remedy }))
+    }
+
+    /// Notes that a field of a subject never had a reading.
+    pub fn silence(
+        &mut self,
+        subject: &Subject,
+        metric: Metric,
+        it: Silence,
+    ) -> Result<(), ImportError> {
+        self.blind_spot(it.kind, Some(subject.clone()), Some(metric), it.detail, &it.remedy)
     }
 
     /// Counts a cell of the present line that could not be read; an empty column means the whole row.

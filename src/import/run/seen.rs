@@ -1,15 +1,20 @@
 //! Which fields each subject was asked for, and which it ever answered.
 
 use crate::domain::blind_spot::BlindSpotKind;
-use crate::domain::ident::Subject;
+use crate::domain::ident::{GpuId, Subject};
 use crate::domain::metric::Metric;
 use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
 use crate::import::run::ImportRun;
 use std::collections::BTreeMap;
 
+/// Answers are kept for so many processes.
+const MOST_PROCESSES: usize = 16_384;
+/// So many processes of a GPU have a blind spot each where one field of theirs is silent.
+const MOST_TOLD: usize = 16;
+
 /// A set of metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct MetricSet(u128);
 
 impl MetricSet {
@@ -67,6 +72,7 @@ impl Answers {
 }
 
 /// Why a field never had a reading, and what would help.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Silence {
     /// The kind of blind spot.
     pub kind: BlindSpotKind,
@@ -86,6 +92,13 @@ impl Silence {
         }
     }
 
+    /// The same of so many processes.
+    fn of_many(self, metric: Metric, processes: u64) -> Self {
+        let label = format!("{}: ", metric.spec().label);
+        let rest = self.detail.strip_prefix(&label).unwrap_or(&self.detail);
+        Self { detail: format!("{label}{processes} processes: {rest}"), ..self }
+    }
+
     /// A field that MIG takes from the whole GPU; `sign` says by what it shows.
     pub fn hidden_by_mig(metric: Metric, sign: &str) -> Self {
         Self {
@@ -100,6 +113,9 @@ impl Silence {
 #[derive(Debug, Default)]
 pub struct Seen {
     subjects: BTreeMap<Subject, Answers>,
+    processes: usize,
+    /// How many processes of a GPU were forgotten that never answered these fields, and one of them.
+    forgotten: BTreeMap<(Option<GpuId>, MetricSet), (Subject, u64)>,
     went_back: u64,
     contradicted: u64,
 }
@@ -118,6 +134,12 @@ impl Seen {
         readings: &[(Metric, f64)],
     ) -> Result<(), ImportError> {
         if !self.subjects.contains_key(subject) {
+            if is_process(subject) {
+                self.processes += 1;
+                if self.processes > MOST_PROCESSES {
+                    self.forget();
+                }
+            }
             self.subjects.insert(subject.clone(), Answers::default());
         }
         if let Some(answers) = self.subjects.get_mut(subject) {
@@ -146,7 +168,23 @@ impl Seen {
         self.subjects.iter()
     }
 
-    /// Notes one blind spot for each field of each subject that never had a reading.
+    /// Forgets the half of the processes that were not seen for longest, but for how many there were.
+    fn forget(&mut self) {
+        let mut last: Vec<Option<Timestamp>> =
+            self.subjects.iter().filter(|it| is_process(it.0)).map(|it| it.1.last).collect();
+        let middle = last.len() / 2;
+        let limit = *last.select_nth_unstable(middle).1;
+        let is_old = |subject: &Subject, it: &Answers| is_process(subject) && it.last < limit;
+        let old: Vec<(Subject, Answers)> =
+            self.subjects.extract_if(.., |subject, it| is_old(subject, it)).collect();
+        self.processes = self.processes.saturating_sub(old.len());
+        for (subject, answers) in old {
+            let key = (subject.gpu().cloned(), answers.silent());
+            self.forgotten.entry(key).or_insert((subject, 0)).1 += 1;
+        }
+    }
+
+    /// Notes one blind spot for each field of each subject that never had a reading, and one for all processes of a GPU where they are many.
     pub fn report_silence(
         &self,
         run: &mut ImportRun<'_>,
@@ -163,14 +201,43 @@ impl Seen {
                 self.contradicted
             ));
         }
+        let mut of_processes = BTreeMap::<_, Vec<(&Subject, u64)>>::new();
         for (subject, answers) in &self.subjects {
             for metric in answers.silent().iter() {
-                let Silence { kind, detail, remedy } = explain(subject, metric);
-                run.blind_spot(kind, Some(subject.clone()), Some(metric), detail, &remedy)?;
+                let told = explain(subject, metric);
+                if is_process(subject) {
+                    of_processes
+                        .entry((subject.gpu(), metric, told))
+                        .or_default()
+                        .push((subject, 1));
+                } else {
+                    run.silence(subject, metric, told)?;
+                }
             }
         }
-        Ok(())
+        for ((gpu, silent), (subject, count)) in &self.forgotten {
+            for metric in silent.iter() {
+                let key = (gpu.as_ref(), metric, explain(subject, metric));
+                of_processes.entry(key).or_default().push((subject, *count));
+            }
+        }
+        let mut each = Vec::new();
+        for ((gpu, metric, told), silent) in of_processes {
+            let count: u64 = silent.iter().map(|it| it.1).sum();
+            match gpu.filter(|_| count > MOST_TOLD as u64) {
+                Some(gpu) => {
+                    run.silence(&Subject::device(gpu), metric, told.of_many(metric, count))?;
+                }
+                None => each.extend(silent.into_iter().map(|it| (it.0, metric, told.clone()))),
+            }
+        }
+        each.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+        each.into_iter().try_for_each(|(subject, metric, told)| run.silence(subject, metric, told))
     }
+}
+
+fn is_process(subject: &Subject) -> bool {
+    matches!(subject, Subject::Process { .. })
 }
 
 /// Whether MIG takes this field from the whole GPU: the driver counts no engine's utilisation then.
@@ -189,9 +256,10 @@ pub fn is_hidden_by_mig(metric: Metric) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ident::GpuId;
+    use crate::domain::collector::Collector;
+    use crate::domain::source::SourceId;
     use crate::import::ImportOptions;
-    use crate::import::testing::{START, in_run};
+    use crate::import::testing::{START, in_run, process};
 
     #[test]
     fn a_set_has_room_for_every_metric() {
@@ -218,6 +286,31 @@ mod tests {
             }
             assert_eq!((seen.contradicted, seen.went_back), (1, 0));
         });
+    }
+
+    #[test]
+    fn silence_of_many_processes_is_one_sentence_however_many_were_forgotten() {
+        for (count, sentences) in [(3_u32, 3), (17, 1), (40_000, 1)] {
+            let mut seen = Seen::default();
+            let options = ImportOptions::default();
+            let mut sink = Collector::new();
+            {
+                let run = &mut ImportRun::new("test", "log", &options, SourceId(0), &mut sink);
+                let asked = [Metric::Power, Metric::SmClock].into_iter().collect();
+                for number in 0..count {
+                    let subject = process("gpu0", number);
+                    let at = START.plus_micros(i64::from(number));
+                    seen.row(run, at, &subject, asked, &[(Metric::Power, 1.0)]).unwrap();
+                }
+                assert!(seen.subjects().count() <= MOST_PROCESSES);
+                seen.report_silence(run, |_, metric| Silence::unexplained(metric)).unwrap();
+            }
+            let spots = sink.into_recording().outline.blind_spots;
+            assert_eq!(spots.len(), sentences, "{count}");
+            let told =
+                format!("SM clock: {count} processes: the column is there but never has a reading");
+            assert!(sentences > 1 || spots[0].detail == told, "{}", spots[0].detail);
+        }
     }
 
     #[test]

@@ -8,6 +8,9 @@ use crate::import::run::ImportRun;
 use crate::import::text::cells::is_missing;
 use std::collections::BTreeMap;
 
+/// So many processes are remembered to have been described.
+const MOST_TOLD: usize = 1 << 16;
+
 /// The programs behind the process ids of a file.
 #[derive(Debug, Default)]
 pub struct Programs {
@@ -38,6 +41,10 @@ impl Programs {
         let (key, told) = ((gpu.clone(), pid), (name.clone(), tenant.clone()));
         if self.told.get(&key) == Some(&told) {
             return Ok(());
+        }
+        if self.told.len() >= MOST_TOLD {
+            // To describe one again changes nothing.
+            self.told.clear();
         }
         self.told.insert(key, told);
         let process = ProcessKey { pid, started: None };

@@ -23,6 +23,7 @@ use crate::analysis::influence::findings::InfluenceFindings;
 use crate::analysis::memory_findings::{CoActivation, MemoryFindings};
 use crate::domain::blind_spot::BlindSpot;
 use crate::domain::outline::{Device, MigInstance, Outline, Phase, Process};
+use crate::domain::processes::Followed;
 use crate::domain::source::Source;
 use crate::domain::time::TimeSpan;
 use crate::recommender::memory_risk::{SharedMemoryRisk, memory_risks};
@@ -74,6 +75,8 @@ struct Recording<'a> {
     devices: &'a [Device],
     mig_instances: &'a [MigInstance],
     processes: &'a [Process],
+    #[serde(skip_serializing_if = "Followed::is_empty")]
+    followed: &'a Followed,
     sources: &'a [Source],
     phases: &'a [Phase],
 }
@@ -112,6 +115,7 @@ pub fn document(input: &JsonInput<'_>) -> Result<String, serde_json::Error> {
             devices: &input.outline.devices,
             mig_instances: &input.outline.mig_instances,
             processes: &input.outline.processes,
+            followed: &input.outline.followed,
             sources: &input.outline.sources,
             phases: &input.outline.phases,
         },

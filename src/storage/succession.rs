@@ -1,0 +1,175 @@
+//! Many processes of a recording read as few: those of one program that followed each other are one.
+//!
+//! What the readings of a process mean shows from some thirty samples on, and nobody can judge about a thousand tenants of
+//! two samples each. Nothing changes on disk.
+
+use crate::domain::ident::{GpuId, ProcessKey, Subject};
+use crate::domain::outline::Outline;
+use crate::domain::processes::Followers;
+use crate::domain::time::{TimeSpan, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many processes of a GPU are told apart, each by itself.
+const MOST_APART: usize = 64;
+
+/// Under whom the readings of a subject count, for those that count under another.
+pub(crate) type Renamed = BTreeMap<Subject, Subject>;
+
+/// Puts processes that followed each other under the name of the first, on GPUs with very many; changes the outline so.
+///
+/// `lives` are the spans of readings, any number for each subject. On each GPU a process takes the lane that was left last, of
+/// those of its program and tenant, which makes as few lanes as processes were ever there at once.
+pub(crate) fn together<'a>(
+    outline: &mut Outline,
+    lives: impl Iterator<Item = (&'a Subject, TimeSpan)>,
+) -> Renamed {
+    let mut of_gpu: BTreeMap<&GpuId, BTreeMap<ProcessKey, TimeSpan>> = BTreeMap::new();
+    for (subject, span) in lives {
+        if let Subject::Process { gpu, process } = subject {
+            let life = of_gpu.entry(gpu).or_default().entry(*process).or_insert(span);
+            *life = life.hull(span);
+        }
+    }
+    let mut renamed = Renamed::new();
+    for (gpu, lives) in of_gpu.into_iter().filter(|it| it.1.len() > MOST_APART) {
+        for (process, first) in successors(outline, gpu, lives) {
+            let subject = |process| Subject::Process { gpu: gpu.clone(), process };
+            renamed.insert(subject(process), subject(first));
+        }
+    }
+    if !renamed.is_empty() {
+        rename(outline, &renamed);
+    }
+    renamed
+}
+
+/// The first process of the lane of each process that is not the first itself.
+fn successors(
+    outline: &Outline,
+    gpu: &GpuId,
+    lives: BTreeMap<ProcessKey, TimeSpan>,
+) -> Vec<(ProcessKey, ProcessKey)> {
+    let mut by_start: Vec<(TimeSpan, ProcessKey)> =
+        lives.into_iter().map(|(process, life)| (life, process)).collect();
+    by_start.sort_unstable();
+    let mut lanes: BTreeMap<_, BTreeSet<(Timestamp, ProcessKey)>> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (life, process) in by_start {
+        let described = outline.processes.of(gpu, process);
+        let program = described.map(|it| (it.name.as_deref(), it.tenant.as_ref()));
+        let lanes = lanes.entry(program).or_default();
+        // A span ends just after its last reading.
+        let none = ProcessKey { pid: u32::MAX, started: Some(Timestamp::from_micros(i64::MAX)) };
+        let left = lanes.range(..=(life.from(), none)).next_back().copied();
+        let first = match left {
+            Some(lane) => {
+                lanes.remove(&lane);
+                found.push((process, lane.1));
+                lane.1
+            }
+            None => process,
+        };
+        lanes.insert((life.until(), first));
+    }
+    found
+}
+
+fn rename(outline: &mut Outline, renamed: &Renamed) {
+    for (subject, first) in renamed {
+        let (Subject::Process { gpu, process }, Subject::Process { process: first, .. }) =
+            (subject, first)
+        else {
+            continue;
+        };
+        let count = 1 + outline.followed.after(gpu, *process);
+        outline.followed.add(Followers { gpu: gpu.clone(), process: *first, count });
+    }
+    let is_renamed = |gpu: &GpuId, process: ProcessKey| {
+        renamed.contains_key(&Subject::Process { gpu: gpu.clone(), process })
+    };
+    outline.followed.retain(|gpu, process| !is_renamed(gpu, process));
+    outline.processes.retain(|it| !is_renamed(&it.gpu, it.process));
+    outline.subjects.retain(|it| !renamed.contains_key(it));
+    for spot in &mut outline.blind_spots {
+        if let Some(first) = spot.subject.as_ref().and_then(|it| renamed.get(it)) {
+            spot.subject = Some(first.clone());
+        }
+    }
+    let mut spots = Vec::new();
+    for spot in std::mem::take(&mut outline.blind_spots) {
+        if !spots.contains(&spot) {
+            spots.push(spot);
+        }
+    }
+    outline.blind_spots = spots;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::outline::Process;
+    use crate::domain::time::Timestamp;
+
+    fn subject(pid: u32) -> Subject {
+        let process = ProcessKey { pid, started: None };
+        Subject::Process { gpu: GpuId::from_index(0), process }
+    }
+
+    fn life(from: i64, last: i64) -> TimeSpan {
+        let at = Timestamp::from_micros;
+        TimeSpan::covering(at(from * 1_000_000), at(last * 1_000_000))
+    }
+
+    fn outline(names: impl Iterator<Item = (u32, &'static str)>) -> Outline {
+        let mut outline = Outline::default();
+        for (pid, name) in names {
+            let it = subject(pid);
+            let Subject::Process { gpu, process } = it.clone() else { continue };
+            let name = Some(name.to_owned());
+            outline.processes.push(Process { gpu, process, name, tenant: None });
+            outline.subjects.push(it);
+        }
+        outline
+    }
+
+    #[test]
+    fn of_very_many_those_of_one_program_that_follow_each_other_are_one() {
+        let name = |pid: u32| if pid.is_multiple_of(2) { "even" } else { "odd" };
+        let mut outline = outline((0..1000).map(|pid| (pid, name(pid))));
+        let pids: Vec<Subject> = (0..1000).map(subject).collect();
+        // Four at a time, of which each two are of one program.
+        let lives =
+            pids.iter().zip(0_i64..).map(|(it, pid)| (it, life(pid / 4 * 3, pid / 4 * 3 + 2)));
+        let renamed = together(&mut outline, lives);
+        assert_eq!(renamed.len(), 996);
+        assert_eq!(outline.subjects, [0, 1, 2, 3].map(subject));
+        assert_eq!(outline.processes.len(), 4);
+        let labels: Vec<String> = outline.subjects.iter().map(|it| outline.label(it)).collect();
+        assert_eq!(labels[0], "even (pid 0 and 249 after it)");
+        assert_eq!(labels[3], "odd (pid 3 and 249 after it)");
+    }
+
+    #[test]
+    fn few_and_those_at_once_stay_apart() {
+        let mut few = outline((0..64).map(|pid| (pid, "job")));
+        let before = few.clone();
+        let pids: Vec<Subject> = (0..100).map(subject).collect();
+        let lives = pids[..64].iter().zip(0..).map(|(it, pid)| (it, life(pid, pid)));
+        assert!(together(&mut few, lives).is_empty());
+        assert_eq!(few, before);
+        let mut crowd = outline((0..100).map(|pid| (pid, "job")));
+        let lives = pids.iter().map(|it| (it, life(0, 9)));
+        assert!(together(&mut crowd, lives).is_empty());
+    }
+
+    #[test]
+    fn one_whose_rows_lie_in_several_segments_lives_through_all_of_them() {
+        let mut outline = outline((0..100).map(|pid| (pid, "job")));
+        let pids: Vec<Subject> = (0..100).map(subject).collect();
+        let each = pids.iter().zip(0..).map(|(it, pid)| (it, life(pid, pid)));
+        let again = [(&pids[0], life(100, 100))];
+        let renamed = together(&mut outline, each.chain(again));
+        assert_eq!(outline.subjects, [0, 1].map(subject));
+        assert!(renamed.values().all(|it| *it == pids[1]));
+    }
+}
