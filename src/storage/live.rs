@@ -292,6 +292,8 @@ fn is_empty(folder: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::domain::ident::TenantId;
+    use crate::domain::outline::Process;
+    use crate::storage::reader::Selection;
 
     #[test]
     fn a_tenant_with_a_clock_of_its_own_does_not_close_segments() {
@@ -316,5 +318,45 @@ mod tests {
         assert_eq!(outline.readings, 4);
         let kept = StoredRecording::open(&folder).unwrap();
         assert_eq!(kept.outline().readings, 4, "a segment without rows pushes nothing out");
+    }
+
+    #[test]
+    fn a_recorder_that_keeps_few_segments_forgets_the_processes_of_those_that_went() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("r");
+        let rotation = Rotation { bytes: 1 << 20, age_us: 10_000_000, keep: Some(2) };
+        let mut writer = LiveWriter::open(&folder, Mode::Create, rotation).unwrap();
+        writer.lanes = Lanes::of(&Outline::default()).naming(4);
+        let gpu = GpuId::from_index(0);
+        // One process stays; each of the others lasts for a second, and there are always more than have names.
+        for second in 0..1000_u32 {
+            for pid in [7, 100 + second] {
+                let process = ProcessKey { pid, started: None };
+                let name = Some("job".to_owned());
+                let described = Process { gpu: gpu.clone(), process, name, tenant: None };
+                if pid != 7 || second == 0 {
+                    writer.fact(Fact::Process(described)).unwrap();
+                }
+                let at = Timestamp::from_micros(i64::from(second) * 1_000_000);
+                let subject = Subject::Process { gpu: gpu.clone(), process };
+                writer.row(at, &subject, SourceId(1), &[(Metric::FramebufferUsed, 1.0)]).unwrap();
+            }
+            writer.checkpoint(i64::from(second) * 1_000_000).unwrap();
+            assert!(writer.last_in.len() < 60, "{second}: {}", writer.last_in.len());
+            assert!(writer.written.processes.len() < 60, "{second}");
+        }
+        let outline = writer.finish().unwrap();
+        assert_eq!(outline.readings, 2000, "all that was ever written");
+        let kept = StoredRecording::open(&folder).unwrap();
+        let stayed = ProcessKey { pid: 7, started: None };
+        assert_eq!(kept.outline().processes.of(&gpu, stayed).unwrap().name.as_deref(), Some("job"));
+        let rows: usize = kept
+            .traces(&Selection::default())
+            .unwrap()
+            .values()
+            .map(|it| it.series[&Metric::FramebufferUsed].len())
+            .sum();
+        assert_eq!(rows as u64, kept.outline().readings);
+        assert_eq!(kept.outline().label(&Subject::Process { gpu, process: stayed }), "job (pid 7)");
     }
 }
