@@ -157,7 +157,7 @@ impl Outline {
                 let name = known.and_then(|it| it.name.as_deref());
                 let after = match self.followed.after(gpu, *process) {
                     0 => String::new(),
-                    count => format!(" and {count} after it"),
+                    count => format!(" +{count}"),
                 };
                 let label = match name {
                     Some(name) => format!("{name} (pid {}{after})", process.pid),

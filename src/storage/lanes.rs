@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(kept.name(key(1)), Some("train"));
         assert_eq!(kept.name(key(4)), Some("decode"));
         let subject = Subject::Process { gpu: gpu(), process: key(1) };
-        assert_eq!(kept.outline.label(&subject), "train (pid 1 and 1 after it)");
+        assert_eq!(kept.outline.label(&subject), "train (pid 1 +1)");
         assert_eq!(kept.outline.blind_spots.len(), 1, "{:?}", kept.outline.blind_spots);
     }
 

@@ -3,6 +3,7 @@
 //! What the readings of a process mean shows from some thirty samples on, and nobody can judge about a thousand tenants of
 //! two samples each. Nothing changes on disk.
 
+use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::{GpuId, ProcessKey, Subject};
 use crate::domain::outline::Outline;
 use crate::domain::processes::Followers;
@@ -31,16 +32,51 @@ pub(crate) fn together<'a>(
         }
     }
     let mut renamed = Renamed::new();
+    let mut told = Vec::new();
     for (gpu, lives) in of_gpu.into_iter().filter(|it| it.1.len() > MOST_APART) {
-        for (process, first) in successors(outline, gpu, lives) {
+        let count = lives.len();
+        let successors = successors(outline, gpu, lives);
+        if !successors.is_empty() {
+            told.push(in_line(outline, gpu, count, &successors));
+        }
+        for (process, first) in successors {
             let subject = |process| Subject::Process { gpu: gpu.clone(), process };
             renamed.insert(subject(process), subject(first));
         }
     }
     if !renamed.is_empty() {
         rename(outline, &renamed);
+        outline.blind_spots.extend(told);
     }
     renamed
+}
+
+fn in_line(
+    outline: &Outline,
+    gpu: &GpuId,
+    count: usize,
+    successors: &[(ProcessKey, ProcessKey)],
+) -> BlindSpot {
+    let is_owned = |it: &(ProcessKey, ProcessKey)| {
+        outline.processes.of(gpu, it.0).is_some_and(|it| it.tenant.is_some())
+    };
+    let remedy = match successors.iter().all(is_owned) {
+        true => "",
+        false => {
+            "record who they belong to, such as containers or jobs: processes count by tenant then"
+        }
+    };
+    BlindSpot {
+        kind: BlindSpotKind::Ambiguous,
+        subject: Some(Subject::device(gpu)),
+        metric: None,
+        span: None,
+        detail: format!(
+            "{count} processes are read as {}: those of one program and tenant that followed each other are one load, `+N` says how many came after the one that is named",
+            count - successors.len()
+        ),
+        remedy: remedy.to_owned(),
+    }
 }
 
 /// The first process of the lane of each process that is not the first itself.
@@ -145,8 +181,10 @@ mod tests {
         assert_eq!(outline.subjects, [0, 1, 2, 3].map(subject));
         assert_eq!(outline.processes.len(), 4);
         let labels: Vec<String> = outline.subjects.iter().map(|it| outline.label(it)).collect();
-        assert_eq!(labels[0], "even (pid 0 and 249 after it)");
-        assert_eq!(labels[3], "odd (pid 3 and 249 after it)");
+        assert_eq!(labels[0], "even (pid 0 +249)");
+        let spot = &outline.blind_spots[0].detail;
+        assert!(spot.starts_with("1000 processes are read as 4: "), "{spot}");
+        assert_eq!(labels[3], "odd (pid 3 +249)");
     }
 
     #[test]
