@@ -14,6 +14,7 @@ use crate::fleet::observe::observe;
 use crate::fleet::unplaced::{is_on_one, on_its_own, told};
 use crate::recommender::policy::Policy;
 use crate::storage::arrow::{DeviceKey, DeviceRows, DeviceStream, StreamError};
+use crate::storage::with_processes_in_line;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -92,6 +93,7 @@ fn row(key: &DeviceKey, mut found: DeviceFinding) -> FindingRow {
 
 /// Findings of every GPU of these rows, nearly always one; of tenants without a GPU, one for each.
 fn found(part: Recording, name: &str, policy: &Policy) -> Vec<DeviceFinding> {
+    let part = with_processes_in_line(part);
     let gpus: BTreeSet<GpuId> = part.traces.keys().filter_map(Subject::gpu).cloned().collect();
     if gpus.is_empty() {
         return unplaced(&part, name, policy);

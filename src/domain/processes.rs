@@ -108,7 +108,8 @@ impl Followed {
 
     /// Counts more of them.
     pub fn add(&mut self, it: Followers) {
-        *self.0.entry(it.gpu).or_default().entry(it.process).or_default() += it.count;
+        let count = self.0.entry(it.gpu).or_default().entry(it.process).or_default();
+        *count = count.saturating_add(it.count);
     }
 
     /// Keeps those that fulfil a condition.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Version of the table; raised when older programs could misread it, or would compute other numbers.
-pub const FINDINGS_VERSION: u32 = 3;
+pub const FINDINGS_VERSION: u32 = 4;
 /// Pieces of work that are kept of a demand: enough for a replay of twice the usual budget.
 pub const MOST_PIECES: usize = 4_000;
 /// Levels of memory that are kept; finer steps are rounded up to the next one.

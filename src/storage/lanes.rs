@@ -2,85 +2,27 @@
 //!
 //! Up to [`MOST_NAMED`] processes of a GPU are kept as they are. A process that begins after that takes the lane of one
 //! of the same program and tenant that has ended, so that there are as many lanes as were ever taken at once, however many
-//! processes there were. No reading is added to another, moved or left out: only whose pid it was is no longer told.
+//! processes there were. One that stays gets a name of its own. No reading is added to another, moved or left out: only whose
+//! pid it was is no longer told.
 
-use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
-use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
-use crate::domain::outline::{Outline, Process};
-use crate::domain::processes::Followers;
+mod crowd;
+
+use crate::domain::ident::{GpuId, ProcessKey, Subject};
+use crate::domain::outline::Outline;
 use crate::domain::sink::{Fact, SinkError};
 use crate::domain::time::Timestamp;
+use crowd::{Crowd, Program};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// So many processes of a GPU have names of their own, which takes an analysis a few hundred megabytes.
 const MOST_NAMED: usize = 4096;
-/// So many lanes of a GPU are kept at most.
-const MOST_LANES: usize = 1 << 17;
-/// A process that was not seen for so long, nor in the last two looks, has ended.
-///
-/// The lanes that are taken in turn are as many as processes begin in this time, besides those that are there.
-const ENDED_US: i64 = 20_000_000;
-/// Descriptions are kept for so many processes of which no reading came yet.
-const MOST_AWAITED: usize = 1 << 16;
-
-/// A program and whose it is.
-type Program = (Option<String>, Option<TenantId>);
 
 /// Under which process the readings of each process are kept.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     most_named: usize,
     crowds: BTreeMap<GpuId, Crowd>,
-}
-
-/// The processes of one GPU.
-#[derive(Debug, Default)]
-struct Crowd {
-    lanes: BTreeMap<ProcessKey, Lane>,
-    /// The lane of each process that has one.
-    taken: BTreeMap<ProcessKey, ProcessKey>,
-    programs: BTreeMap<Program, usize>,
-    /// The program of each number.
-    names: Vec<Program>,
-    /// Lanes of each program by when each was seen last.
-    by_last: Vec<BTreeSet<(Timestamp, ProcessKey)>>,
-    /// What is known of processes of which no reading came yet.
-    awaited: BTreeMap<ProcessKey, Program>,
-    looks: Looks,
-    is_told: bool,
-}
-
-#[derive(Debug)]
-struct Lane {
-    /// Number of its program.
-    program: usize,
-    /// Who is in it; `None` after its last process became another program.
-    process: Option<ProcessKey>,
-    last: Timestamp,
-}
-
-/// The last three stamps at which anything was seen of a GPU's processes, the latest first.
-#[derive(Debug)]
-struct Looks([Timestamp; 3]);
-
-impl Default for Looks {
-    fn default() -> Self {
-        Self([Timestamp::from_micros(i64::MIN); 3])
-    }
-}
-
-impl Looks {
-    fn note(&mut self, at: Timestamp) {
-        if at > self.0[0] {
-            self.0 = [at, self.0[0], self.0[1]];
-        }
-    }
-
-    /// What was seen last before this is gone now.
-    fn gone_before(&self, now: Timestamp) -> Timestamp {
-        self.0[2].min(Timestamp::from_micros(now.as_micros().saturating_sub(ENDED_US)))
-    }
 }
 
 impl Lanes {
@@ -95,7 +37,7 @@ impl Lanes {
         for subject in &outline.subjects {
             if let Subject::Process { gpu, process } = subject {
                 let crowd = lanes.crowds.entry(gpu.clone()).or_default();
-                if !crowd.lanes.contains_key(process) {
+                if !crowd.has_lane(*process) {
                     crowd.open(*process, Program::default(), last);
                 }
             }
@@ -127,13 +69,8 @@ impl Lanes {
         let Some(crowd) = self.crowds.get_mut(gpu) else {
             return Ok((Cow::Borrowed(subject), Vec::new()));
         };
-        crowd.looks.note(at);
         let mut facts = Vec::new();
-        let lane = match crowd.taken.get(process) {
-            Some(lane) => *lane,
-            None => crowd.enter(at, gpu, *process, self.most_named, &mut facts)?,
-        };
-        crowd.note(lane, at);
+        let lane = crowd.place(at, gpu, *process, self.most_named, &mut facts)?;
         let placed = match lane == *process {
             true => Cow::Borrowed(subject),
             false => Cow::Owned(Subject::Process { gpu: gpu.clone(), process: lane }),
@@ -153,9 +90,9 @@ impl Lanes {
             }
             Fact::BlindSpot(mut it) => {
                 if let Some(Subject::Process { gpu, process }) = &mut it.subject
-                    && let Some(lane) = self.crowds.get(gpu).and_then(|it| it.taken.get(process))
+                    && let Some(lane) = self.crowds.get(gpu).and_then(|it| it.lane_of(*process))
                 {
-                    *process = *lane;
+                    *process = lane;
                 }
                 Some(Fact::BlindSpot(it))
             }
@@ -166,168 +103,18 @@ impl Lanes {
     /// Forgets the lanes that fail a test: what they held is no longer part of the recording.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&GpuId, ProcessKey) -> bool) {
         for (gpu, crowd) in &mut self.crowds {
-            crowd.lanes.retain(|it, _| is_kept(gpu, *it));
-            let lanes = &crowd.lanes;
-            crowd.taken.retain(|_, lane| lanes.contains_key(lane));
-            crowd.by_last.iter_mut().for_each(|it| it.retain(|(_, lane)| lanes.contains_key(lane)));
+            crowd.retain(|it| is_kept(gpu, it));
         }
-    }
-}
-
-impl Crowd {
-    /// Makes a lane for a process, under its own name.
-    fn open(&mut self, process: ProcessKey, program: Program, last: Timestamp) {
-        let program = self.program(program);
-        self.taken.insert(process, process);
-        let lane = Lane { program, process: Some(process), last };
-        if let Some(before) = self.lanes.insert(process, lane) {
-            self.by_last[before.program].remove(&(before.last, process));
-        }
-        self.by_last[program].insert((last, process));
-    }
-
-    /// The number of a program.
-    fn program(&mut self, it: Program) -> usize {
-        if let Some(number) = self.programs.get(&it) {
-            return *number;
-        }
-        let number = self.names.len();
-        self.names.push(it.clone());
-        self.by_last.push(BTreeSet::new());
-        self.programs.insert(it, number);
-        number
-    }
-
-    /// Notes that something was seen of a lane.
-    fn note(&mut self, key: ProcessKey, at: Timestamp) {
-        let Some(lane) = self.lanes.get_mut(&key).filter(|it| it.last < at) else { return };
-        let lanes = &mut self.by_last[lane.program];
-        lanes.remove(&(lane.last, key));
-        lanes.insert((at, key));
-        lane.last = at;
-    }
-
-    /// Takes in what is known of a process; returns what has to be told of it now.
-    fn describe(&mut self, it: Process, most_named: usize) -> Option<Process> {
-        let program = (it.name.clone(), it.tenant.clone());
-        let Some(key) = self.taken.get(&it.process).copied() else {
-            if self.lanes.len() < most_named && !self.lanes.contains_key(&it.process) {
-                self.open(it.process, program, self.looks.0[0]);
-                return Some(it);
-            }
-            if self.awaited.len() >= MOST_AWAITED {
-                self.awaited.clear();
-            }
-            self.awaited.insert(it.process, program);
-            return None;
-        };
-        let is_full = self.lanes.len() > most_named;
-        let lane = self.lanes.get_mut(&key)?;
-        if key == it.process && !is_full {
-            let last = lane.last;
-            self.open(key, program, last);
-            return Some(it);
-        }
-        if says_nothing_new(&program, &self.names[lane.program]) {
-            return None;
-        }
-        // It became another program, whose lanes are others.
-        lane.process = None;
-        self.taken.remove(&it.process);
-        self.awaited.insert(it.process, program);
-        None
-    }
-
-    /// Finds or makes a lane for a process that has none.
-    fn enter(
-        &mut self,
-        at: Timestamp,
-        gpu: &GpuId,
-        process: ProcessKey,
-        most_named: usize,
-        facts: &mut Vec<Fact>,
-    ) -> Result<ProcessKey, SinkError> {
-        let program = self.awaited.remove(&process).unwrap_or_default();
-        let is_full = self.lanes.len() >= most_named;
-        if is_full && let Some(key) = self.left_lane(&program, at) {
-            let lane = self.lanes.get_mut(&key);
-            if let Some(before) = lane.and_then(|it| it.process.replace(process)) {
-                self.taken.remove(&before);
-            }
-            self.taken.insert(process, key);
-            facts.push(Fact::Follower(Followers { gpu: gpu.clone(), process: key, count: 1 }));
-            if !std::mem::replace(&mut self.is_told, true) {
-                facts.push(Fact::BlindSpot(crowded(gpu, most_named)));
-            }
-            return Ok(key);
-        }
-        if self.lanes.len() >= MOST_LANES {
-            return Err(too_many(gpu));
-        }
-        // Its name stands for others that came after it while it was not seen.
-        let key = match self.lanes.contains_key(&process) {
-            true => ProcessKey { started: Some(at), ..process },
-            false => process,
-        };
-        let (name, tenant) = program.clone();
-        if is_full && program != Program::default() {
-            facts.push(Fact::Process(Process { gpu: gpu.clone(), process: key, name, tenant }));
-        }
-        self.open(key, program, at);
-        if key != process {
-            self.taken.remove(&key);
-            self.taken.insert(process, key);
-            if let Some(lane) = self.lanes.get_mut(&key) {
-                lane.process = Some(process);
-            }
-        }
-        Ok(key)
-    }
-
-    /// The lane of a program that was left last, so that few are long; `None` where somebody is in each.
-    fn left_lane(&self, program: &Program, at: Timestamp) -> Option<ProcessKey> {
-        let lanes = &self.by_last[*self.programs.get(program)?];
-        let first = ProcessKey { pid: 0, started: None };
-        let (_, key) = lanes.range(..(self.looks.gone_before(at), first)).next_back()?;
-        Some(*key)
-    }
-}
-
-/// Whether a description only repeats what is known, or less of it.
-fn says_nothing_new(told: &Program, known: &Program) -> bool {
-    (told.0.is_none() || told.0 == known.0) && (told.1.is_none() || told.1 == known.1)
-}
-
-fn crowded(gpu: &GpuId, most_named: usize) -> BlindSpot {
-    BlindSpot {
-        kind: BlindSpotKind::Ambiguous,
-        subject: Some(Subject::device(gpu)),
-        metric: None,
-        span: None,
-        detail: format!(
-            "more than {most_named} processes used it: those that began later stand under the name of one of the same \
-             program and tenant that had ended before, and without readings under none"
-        ),
-        remedy:
-            "record who they belong to, such as containers or jobs: processes count by tenant then"
-                .to_owned(),
-    }
-}
-
-fn too_many(gpu: &GpuId) -> SinkError {
-    SinkError {
-        message: format!(
-            "{gpu}: more than {MOST_LANES} processes that were there at once, or whose rows are not in the order of time"
-        ),
-        remedy: "sort the rows by time, or leave out the process ids where each row names a tenant"
-            .to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::crowd::{MOST_AWAITED, MOST_LANES};
     use super::*;
+    use crate::domain::outline::Process;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn gpu() -> GpuId {
         GpuId::from_index(0)
@@ -442,6 +229,81 @@ mod tests {
     }
 
     #[test]
+    fn one_that_comes_back_is_still_of_its_program() {
+        let mut kept = Kept::naming(1);
+        kept.describe(1, "job");
+        for at in [0, 100, 150, 160, 200, 201] {
+            // Somebody is there all the time.
+            kept.see(seconds(at), 9);
+            match at {
+                0 | 100 => assert_eq!(kept.see(seconds(at), 1), key(1)),
+                200 => kept.describe(2, "job"),
+                _ => {}
+            }
+        }
+        assert_eq!(kept.see(seconds(201), 2), key(1));
+        assert_eq!(kept.after(1), 1);
+        let back = kept.see(seconds(202), 1);
+        assert_eq!(kept.name(back), Some("job"));
+    }
+
+    #[test]
+    fn one_that_stays_gets_a_name_of_its_own_while_there_is_room() {
+        let mut kept = Kept::naming(3);
+        for (pid, name) in [(1, "python3"), (2, "python3"), (3, "watch")] {
+            kept.describe(pid, name);
+            kept.see(seconds(0), pid);
+        }
+        for at in [50, 60, 70] {
+            kept.see(seconds(at), 3);
+        }
+        kept.describe(7, "python3");
+        kept.describe(8, "python3");
+        let mut lanes = BTreeMap::<u32, Vec<ProcessKey>>::new();
+        for at in (100..1500).step_by(10) {
+            for pid in [7, 8] {
+                let lane = kept.see(seconds(at), pid);
+                let own = lanes.entry(pid).or_default();
+                if own.last() != Some(&lane) {
+                    own.push(lane);
+                }
+            }
+        }
+        assert_eq!(lanes[&7], [key(2), key(7)]);
+        assert_eq!(lanes[&8], [key(1), key(8)]);
+        assert_eq!(kept.name(key(7)), Some("python3"));
+        assert_eq!(kept.rows[&key(7)].first(), Some(&(seconds(700), 7)));
+        for (at, pid) in [(1500, 9), (1500, 10), (2200, 9), (2200, 10)] {
+            if at == 1500 {
+                kept.describe(pid, "python3");
+            }
+            let lane = kept.see(seconds(at), pid);
+            lanes.entry(pid).or_default().push(lane);
+        }
+        assert_eq!(lanes[&9][1], key(9));
+        assert_eq!(lanes[&10][1], lanes[&10][0], "there are twice as many as are named");
+    }
+
+    #[test]
+    fn programs_that_nobody_is_of_any_more_are_forgotten() {
+        let mut kept = Kept::naming(4);
+        let all = u32::try_from(MOST_AWAITED + 10).unwrap();
+        for pid in 0..all {
+            kept.describe(pid, &format!("program {pid}"));
+            kept.see(seconds(i64::from(pid)), pid);
+        }
+        kept.lanes.retain(|_, it| it.pid >= all - 2);
+        assert_eq!(kept.lanes.crowds[&gpu()].sizes(), (2, 2));
+        let now = seconds(i64::from(all));
+        assert_eq!(kept.see(now, all - 1), key(all - 1));
+        kept.describe(all, &format!("program {}", all - 2));
+        for at in 50..53 {
+            kept.see(now.plus_micros(at * 1_000_000), all - 1);
+        }
+        assert_eq!(kept.see(now.plus_micros(60_000_000), all), key(all), "there is room");
+    }
+
+    #[test]
     fn one_that_becomes_another_program_leaves_its_lane() {
         let mut kept = Kept::naming(1);
         kept.describe(1, "bash");
@@ -487,14 +349,14 @@ mod tests {
         /// Whatever ran when, each reading is kept once, under a process of its program, beside no other of its instant.
         #[test]
         fn nothing_is_added_moved_or_left_out(
-            processes in prop::collection::vec((0_i64..2000, 1_i64..300, 0_u32..3), 1..120),
+            processes in prop::collection::vec((0_i64..2000, 1_i64..900, 0_u32..3), 1..120),
             most_named in 1_usize..20,
             step in 5_i64..40,
         ) {
             let mut kept = Kept::naming(most_named);
             let mut played = BTreeSet::new();
             let mut programs = BTreeMap::new();
-            for look in 0..(2400 / step) {
+            for look in 0..(3000 / step) {
                 let at = look * step;
                 for (pid, (from, length, program)) in (0..).zip(&processes) {
                     if (*from..from + length).contains(&at) {
@@ -515,9 +377,11 @@ mod tests {
                 }
             }
             prop_assert_eq!(&found, &played);
-            let seen: BTreeSet<u32> = found.iter().map(|it| it.1).collect();
+            // Each stands in one place, or in two if it stayed.
+            let places: BTreeSet<(&ProcessKey, u32)> =
+                kept.rows.iter().flat_map(|it| it.1.iter().map(move |row| (it.0, row.1))).collect();
             let after: u64 = kept.outline.followed.iter().map(|it| it.count).sum();
-            prop_assert_eq!(kept.rows.len() as u64 + after, seen.len() as u64);
+            prop_assert_eq!(kept.rows.len() as u64 + after, places.len() as u64);
         }
     }
 }

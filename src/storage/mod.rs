@@ -23,6 +23,7 @@ mod writer;
 pub use live::{LiveWriter, Rotation};
 pub use lock::{Writer, writer};
 pub use reader::{Selection, StoredRecording};
+pub use succession::with_processes_in_line;
 pub use writer::{Mode, RecordingWriter};
 
 #[cfg(test)]

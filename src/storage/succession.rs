@@ -5,13 +5,19 @@
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
 use crate::domain::ident::{GpuId, ProcessKey, Subject};
+use crate::domain::metric::Metric;
 use crate::domain::outline::Outline;
 use crate::domain::processes::Followers;
+use crate::domain::recording::{Recording, Trace};
+use crate::domain::series::Series;
 use crate::domain::time::{TimeSpan, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// So many processes of a GPU are told apart, each by itself.
 const MOST_APART: usize = 64;
+/// A process that was there for this part of the time stays apart: of those there are this many for each that is there at once.
+const STAYS_PART: f64 = 16.0;
 
 /// Under whom the readings of a subject count, for those that count under another.
 pub(crate) type Renamed = BTreeMap<Subject, Subject>;
@@ -19,7 +25,8 @@ pub(crate) type Renamed = BTreeMap<Subject, Subject>;
 /// Puts processes that followed each other under the name of the first, on GPUs with very many; changes the outline so.
 ///
 /// `lives` are the spans of readings, any number for each subject. On each GPU a process takes the lane that was left last, of
-/// those of its program and tenant, which makes as few lanes as processes were ever there at once.
+/// those of its program and tenant, which makes as few lanes as processes were ever there at once. One that was there for long
+/// is somebody of its own: a service that was restarted is not one of the jobs before it.
 pub(crate) fn together<'a>(
     outline: &mut Outline,
     lives: impl Iterator<Item = (&'a Subject, TimeSpan)>,
@@ -49,6 +56,45 @@ pub(crate) fn together<'a>(
         outline.blind_spots.extend(told);
     }
     renamed
+}
+
+/// The same of a recording in memory.
+pub fn with_processes_in_line(mut recording: Recording) -> Recording {
+    let spans = |trace: &Trace| trace.series.values().filter_map(Series::span).collect::<Vec<_>>();
+    let lives = recording
+        .traces
+        .iter()
+        .flat_map(|(subject, trace)| spans(trace).into_iter().map(move |span| (subject, span)));
+    let renamed = together(&mut recording.outline, lives);
+    let mut lines: BTreeMap<Subject, Vec<Trace>> = BTreeMap::new();
+    for (subject, first) in renamed {
+        let line = lines.entry(first).or_default();
+        line.extend(recording.traces.remove(&subject));
+    }
+    for (first, mut line) in lines {
+        line.extend(recording.traces.remove(&first));
+        recording.traces.insert(first, one_after_the_other(line));
+    }
+    recording
+}
+
+/// The series of processes that were there at no time together.
+fn one_after_the_other(line: Vec<Trace>) -> Trace {
+    let mut joined = Trace::default();
+    let mut parts: BTreeMap<Metric, Vec<Series>> = BTreeMap::new();
+    for trace in line {
+        joined.sources.extend(trace.sources);
+        for (metric, series) in trace.series {
+            parts.entry(metric).or_default().push(series);
+        }
+    }
+    for (metric, mut parts) in parts {
+        parts.sort_by_key(Series::span);
+        let times = parts.iter().flat_map(|it| it.times().iter().copied()).collect();
+        let values = parts.iter().flat_map(|it| it.values().iter().copied()).collect();
+        joined.series.extend(Series::new(Arc::new(times), values).map(|it| (metric, it)));
+    }
+    joined
 }
 
 fn in_line(
@@ -85,8 +131,11 @@ fn successors(
     gpu: &GpuId,
     lives: BTreeMap<ProcessKey, TimeSpan>,
 ) -> Vec<(ProcessKey, ProcessKey)> {
+    let whole = lives.values().copied().reduce(TimeSpan::hull);
+    let long_s = whole.map_or(f64::INFINITY, |it| it.seconds() / STAYS_PART);
+    let short = lives.into_iter().filter(|it| it.1.seconds() < long_s);
     let mut by_start: Vec<(TimeSpan, ProcessKey)> =
-        lives.into_iter().map(|(process, life)| (life, process)).collect();
+        short.map(|(process, life)| (life, process)).collect();
     by_start.sort_unstable();
     let mut lanes: BTreeMap<_, BTreeSet<(Timestamp, ProcessKey)>> = BTreeMap::new();
     let mut found = Vec::new();
@@ -117,7 +166,7 @@ fn rename(outline: &mut Outline, renamed: &Renamed) {
         else {
             continue;
         };
-        let count = 1 + outline.followed.after(gpu, *process);
+        let count = outline.followed.after(gpu, *process).saturating_add(1);
         outline.followed.add(Followers { gpu: gpu.clone(), process: *first, count });
     }
     let is_renamed = |gpu: &GpuId, process: ProcessKey| {
@@ -198,6 +247,41 @@ mod tests {
         let mut crowd = outline((0..100).map(|pid| (pid, "job")));
         let lives = pids.iter().map(|it| (it, life(0, 9)));
         assert!(together(&mut crowd, lives).is_empty());
+    }
+
+    #[test]
+    fn one_that_stays_is_not_one_of_those_before_it() {
+        let mut outline = outline((0..200).map(|pid| (pid, "python3")));
+        let pids: Vec<Subject> = (0..200).map(subject).collect();
+        // A hundred jobs after each other; a service that begins after half of them; a hundred beside it.
+        let lives = pids.iter().zip(0..).map(|(it, pid)| match pid {
+            100 => (it, life(1000, 1900)),
+            _ => (it, life(pid * 10, pid * 10 + 8)),
+        });
+        together(&mut outline, lives);
+        let labels: Vec<String> = outline.subjects.iter().map(|it| outline.label(it)).collect();
+        assert_eq!(labels, ["python3 (pid 0 +198)", "python3 (pid 100)"]);
+    }
+
+    #[test]
+    fn in_memory_the_series_of_those_in_line_are_one() {
+        let outline = outline((0..100).map(|pid| (pid, "job")));
+        let trace = |pid: i64| {
+            let times = (0..3).map(|it| Timestamp::from_micros((pid * 3 + it) * 1_000_000));
+            let series = Series::new(Arc::new(times.collect()), vec![pid as f64; 3]).unwrap();
+            let power = (Metric::Power, series.cut(life(pid * 3, pid * 3)));
+            Trace { series: [(Metric::GpuUtilization, series), power].into(), ..Trace::default() }
+        };
+        let traces = (0..100).map(|pid| (subject(pid), trace(i64::from(pid)))).collect();
+        let read = with_processes_in_line(Recording { outline, traces });
+        assert_eq!(read.outline.subjects, [subject(0)]);
+        assert_eq!(read.traces.len(), 1);
+        let busy = read.series(&subject(0), Metric::GpuUtilization).unwrap();
+        let expected: Vec<f64> = (0..300).map(|it| f64::from(it / 3)).collect();
+        assert_eq!(busy.values(), expected);
+        let power = read.series(&subject(0), Metric::Power).unwrap();
+        assert_eq!(power.values(), (0..100).map(f64::from).collect::<Vec<_>>());
+        assert_eq!(power.times()[99].as_micros(), 297_000_000);
     }
 
     #[test]

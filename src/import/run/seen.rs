@@ -114,6 +114,8 @@ impl Silence {
 pub struct Seen {
     subjects: BTreeMap<Subject, Answers>,
     processes: usize,
+    /// How many stayed when some were forgotten last.
+    stayed: usize,
     /// How many processes of a GPU were forgotten that never answered these fields, and one of them.
     forgotten: BTreeMap<(Option<GpuId>, MetricSet), (Subject, u64)>,
     went_back: u64,
@@ -136,7 +138,8 @@ impl Seen {
         if !self.subjects.contains_key(subject) {
             if is_process(subject) {
                 self.processes += 1;
-                if self.processes > MOST_PROCESSES {
+                // Those that are there at once are not gone through again for each that comes.
+                if self.processes > MOST_PROCESSES.max(self.stayed.saturating_mul(2)) {
                     self.forget();
                 }
             }
@@ -178,6 +181,7 @@ impl Seen {
         let old: Vec<(Subject, Answers)> =
             self.subjects.extract_if(.., |subject, it| is_old(subject, it)).collect();
         self.processes = self.processes.saturating_sub(old.len());
+        self.stayed = self.processes;
         for (subject, answers) in old {
             let key = (subject.gpu().cloned(), answers.silent());
             self.forgotten.entry(key).or_insert((subject, 0)).1 += 1;
@@ -311,6 +315,21 @@ mod tests {
                 format!("SM clock: {count} processes: the column is there but never has a reading");
             assert!(sentences > 1 || spots[0].detail == told, "{}", spots[0].detail);
         }
+    }
+
+    #[test]
+    fn a_crowd_that_is_there_at_once_is_kept_and_gone_through_seldom() {
+        let mut seen = Seen::default();
+        let options = ImportOptions::default();
+        let mut sink = Collector::new();
+        let run = &mut ImportRun::new("test", "log", &options, SourceId(0), &mut sink);
+        let asked = [Metric::Power].into_iter().collect();
+        for number in 0..100_000 {
+            let subject = process("gpu0", number);
+            seen.row(run, START, &subject, asked, &[(Metric::Power, 1.0)]).unwrap();
+        }
+        assert_eq!(seen.subjects().count(), 100_000);
+        assert_eq!(seen.stayed, 65_543, "the third time, and each at twice as many");
     }
 
     #[test]
