@@ -12,16 +12,14 @@
 
 mod shared;
 
-use crate::shared::{Table, best, forget_peak, peak_mebibytes, peers};
+use crate::shared::{Table, best, bulk, decoded, files, forget_peak, peak_mebibytes, peers};
 use cotenant::analysis::{Question, compute};
 use cotenant::domain::ident::GpuId;
 use cotenant::domain::metric::Metric;
 use cotenant::storage::{Selection, StoredRecording};
-use polars::prelude::{ParquetReader, SerReader};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
 
 fn main() {
     if std::env::args().any(|it| it == "--test") {
@@ -31,33 +29,10 @@ fn main() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench");
     std::fs::create_dir_all(&folder).unwrap();
     let hours = std::env::var("COTENANT_BENCH_HOURS").ok().and_then(|it| it.parse().ok());
-    let recording = recording(&folder, hours.unwrap_or(24.0));
+    let recording = bulk(&folder, hours.unwrap_or(24.0));
     import(&mut table, &folder, &recording);
     storage_and_analysis(&mut table, &recording);
     table.write("Recordings", "cargo bench --bench recordings");
-}
-
-/// The generated recording; made once and kept.
-fn recording(folder: &Path, hours: f64) -> PathBuf {
-    let place = folder.join(format!("bulk-{hours}h"));
-    if !place.join("truth.json").exists() {
-        let shipped = cotenant_scenario::SCENARIOS.iter().find(|it| it.0 == "bulk").unwrap().1;
-        let text =
-            shipped.replace("duration_s = 86400", &format!("duration_s = {}", hours * 3600.0));
-        let scenario = folder.join("bulk.toml");
-        std::fs::write(&scenario, text).unwrap();
-        let start = Instant::now();
-        let status = Command::new(env!("CARGO_BIN_EXE_cotenant"))
-            .args(["demo", "--recording-only", "--scenario"])
-            .arg(&scenario)
-            .arg("-o")
-            .arg(&place)
-            .status()
-            .unwrap();
-        assert!(status.success());
-        println!("made {} in {:.1} s", place.display(), start.elapsed().as_secs_f64());
-    }
-    place.join("recording")
 }
 
 /// Import of a CSV file, in rows like those of a sampler, beside the same file read by pandas.
@@ -129,7 +104,7 @@ fn storage_and_analysis(table: &mut Table, recording: &Path) {
     let outline = opened.outline().clone();
     let readings = outline.readings as f64;
     let bytes: u64 = files(recording).iter().map(|it| std::fs::metadata(it).unwrap().len()).sum();
-    let floor = best(3, || files(recording).iter().for_each(|it| decode(it)));
+    let floor = best(3, || decoded(recording));
     let size =
         format!("{:.1} million values, {:.2} bytes each", readings / 1e6, bytes as f64 / readings);
     table.row("plain polars read (decode floor)", floor, "itself", None, &size);
@@ -159,19 +134,7 @@ fn storage_and_analysis(table: &mut Table, recording: &Path) {
         });
         let share = floor * count as f64 / gpus.len() as f64;
         let note = format!("peak memory {:.0} MiB", peak_mebibytes());
-        let what = format!("load and burst analysis, {count} GPUs");
+        let what = format!("load and whole analysis, {count} GPUs");
         table.row(&what, seconds, "decode floor of the same part", Some(seconds / share), &note);
     }
-}
-
-fn decode(file: &Path) {
-    let reader = ParquetReader::new(std::fs::File::open(file).unwrap());
-    std::hint::black_box(reader.finish().unwrap());
-}
-
-fn files(recording: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(recording).unwrap().map(|it| it.unwrap().path()).collect();
-    files.sort();
-    files
 }

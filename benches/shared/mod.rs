@@ -1,8 +1,9 @@
 //! What all benches of speed share: the table, its place in the report, time, memory and peers.
 #![allow(dead_code, reason = "each bench uses a part of it")]
 
+use polars::prelude::{ParquetReader, SerReader};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -109,4 +110,47 @@ pub(crate) fn processor_seconds() -> f64 {
     let after_name = status.rsplit(')').next().unwrap_or_default();
     let ticks = after_name.split_whitespace().skip(11).take(2);
     ticks.map(|it| it.parse::<f64>().unwrap_or(f64::NAN)).sum::<f64>() / 100.0
+}
+
+/// Eight GPUs at ten hertz for so many hours, from the generator; made once and kept.
+pub(crate) fn bulk(folder: &Path, hours: f64) -> PathBuf {
+    let shipped = cotenant_scenario::SCENARIOS.iter().find(|it| it.0 == "bulk").unwrap().1;
+    let text = shipped.replace("duration_s = 86400", &format!("duration_s = {}", hours * 3600.0));
+    made(folder, &format!("bulk-{hours}h"), &text)
+}
+
+/// The recording of a scenario; made once and kept.
+pub(crate) fn made(folder: &Path, name: &str, scenario: &str) -> PathBuf {
+    let place = folder.join(name);
+    if !place.join("truth.json").exists() {
+        let file = folder.join(format!("{name}.toml"));
+        std::fs::write(&file, scenario).unwrap();
+        let start = Instant::now();
+        let status = Command::new(env!("CARGO_BIN_EXE_cotenant"))
+            .args(["demo", "--recording-only", "--scenario"])
+            .arg(&file)
+            .arg("-o")
+            .arg(&place)
+            .status()
+            .unwrap();
+        assert!(status.success());
+        println!("made {} in {:.1} s", place.display(), start.elapsed().as_secs_f64());
+    }
+    place.join("recording")
+}
+
+/// Reads all of a recording as a plain program with polars would: the decode floor.
+pub(crate) fn decoded(recording: &Path) {
+    for file in files(recording) {
+        let reader = ParquetReader::new(std::fs::File::open(file).unwrap());
+        std::hint::black_box(reader.finish().unwrap());
+    }
+}
+
+/// The files of a folder, in order.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    files.sort();
+    files
 }

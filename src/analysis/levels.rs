@@ -9,7 +9,7 @@ use crate::domain::shares::FULL;
 use crate::domain::source::Reading;
 use crate::domain::time::TimeSpan;
 use crate::stats::dispersion::duty;
-use crate::stats::moments::{BlockMoments, Moments};
+use crate::stats::moments::Moments;
 use crate::stats::quantile::{quantiles, quantiles_of_counts, quantiles_of_owned};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -51,19 +51,15 @@ pub(crate) fn level(metric: Metric, series: &Series, spans: &[TimeSpan]) -> Opti
 /// The values of one metric at some positions.
 enum Seen<'a> {
     /// Few different ones: each with how often it is there.
-    Counted {
-        series: &'a Series,
-        ranges: &'a [Range<usize>],
-        counts: Vec<(f64, u64)>,
-    },
+    Counted(Vec<(f64, u64)>),
     Listed(Cow<'a, [f64]>),
 }
 
 impl<'a> Seen<'a> {
-    fn of(series: &'a Series, ranges: &'a [Range<usize>]) -> Self {
+    fn of(series: &'a Series, ranges: &[Range<usize>]) -> Self {
         let counts: Option<Vec<_>> = ranges.iter().map(|it| series.counts(it.clone())).collect();
         match (counts, ranges) {
-            (Some(counts), _) => Self::Counted { series, ranges, counts: counts.concat() },
+            (Some(counts), _) => Self::Counted(counts.concat()),
             (None, [only]) => Self::Listed(series.part(only.clone())),
             (None, several) => {
                 let mut listed = Vec::new();
@@ -75,7 +71,7 @@ impl<'a> Seen<'a> {
 
     fn into_quantiles(self, qs: &[f64]) -> Option<Vec<f64>> {
         match self {
-            Self::Counted { counts, .. } => quantiles_of_counts(&counts, qs),
+            Self::Counted(counts) => quantiles_of_counts(&counts, qs),
             Self::Listed(Cow::Borrowed(values)) => quantiles(values, qs),
             Self::Listed(Cow::Owned(values)) => quantiles_of_owned(values, qs),
         }
@@ -83,21 +79,14 @@ impl<'a> Seen<'a> {
 
     fn moments(&self) -> Moments {
         match self {
-            Self::Counted { series, ranges, counts } => {
-                if let [(value, count)] = counts.as_slice() {
-                    return Moments::of_equal(*value, *count);
-                }
-                let mut moments = BlockMoments::default();
-                ranges.iter().for_each(|it| series.each(it.clone(), |it| moments.insert(it)));
-                moments.finish()
-            }
+            Self::Counted(counts) => Moments::of_counts(counts),
             Self::Listed(values) => Moments::of(values),
         }
     }
 
     fn share_at_least(&self, level: f64) -> Option<f64> {
         match self {
-            Self::Counted { counts, .. } => {
+            Self::Counted(counts) => {
                 let all: u64 = counts.iter().map(|it| it.1).sum();
                 let above: u64 = counts.iter().filter(|it| it.0 >= level).map(|it| it.1).sum();
                 (all > 0).then(|| above as f64 / all as f64)

@@ -158,7 +158,7 @@ pub fn one_part_for_each_thread<T: Sync, R: Send>(
 }
 
 /// The same with at most so many items under way at a time, and at least one.
-fn some_parts_at_a_time<T: Sync, R: Send>(
+pub fn some_parts_at_a_time<T: Sync, R: Send>(
     items: &[T],
     most: usize,
     work: impl Fn(&T) -> R + Sync,

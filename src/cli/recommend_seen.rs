@@ -16,9 +16,13 @@ pub(crate) struct Watched<'a> {
     span: Option<TimeSpan>,
     /// Of each GPU, with their places among all.
     candidates: BTreeMap<GpuId, Vec<(usize, Candidate)>>,
-    loaded: Loaded,
-    /// Those that nothing shows at work.
-    dark: BTreeMap<usize, String>,
+}
+
+/// The tenants of one GPU.
+pub(crate) struct OnGpu {
+    pub(crate) tenants: Vec<SeenTenant>,
+    /// Those that nothing shows at work, with their places among all.
+    pub(crate) dark: Vec<(usize, String)>,
 }
 
 impl<'a> Watched<'a> {
@@ -32,19 +36,20 @@ impl<'a> Watched<'a> {
         for (place, it) in seen.enumerate() {
             candidates.entry(it.gpu.clone()).or_default().push((place, it));
         }
-        Self { recording, span, candidates, loaded: Loaded::default(), dark: BTreeMap::new() }
+        Self { recording, span, candidates }
     }
 
-    /// The tenants of a GPU.
-    pub(crate) fn on(&mut self, gpu: &GpuId) -> Result<Vec<SeenTenant>, CliError> {
-        let mut found = Vec::new();
+    /// The tenants of a GPU, whose samples are let go of then.
+    pub(crate) fn on(&self, gpu: &GpuId) -> Result<OnGpu, CliError> {
+        let mut found = OnGpu { tenants: Vec::new(), dark: Vec::new() };
+        let mut loaded = Loaded::default();
         for (place, candidate) in self.candidates.get(gpu).into_iter().flatten() {
-            let seen = seen_in(self.recording, candidate, self.span, &mut self.loaded)?;
+            let seen = seen_in(self.recording, candidate, self.span, &mut loaded)?;
             let demand = seen.demand(candidate, None);
             if demand.is_none() {
-                self.dark.insert(*place, candidate.tenant.as_str().to_owned());
+                found.dark.push((*place, candidate.tenant.as_str().to_owned()));
             }
-            found.push(SeenTenant {
+            found.tenants.push(SeenTenant {
                 gpu: candidate.gpu.clone(),
                 tenant: candidate.tenant.clone(),
                 is_whole_gpu: candidate.is_whole_gpu,
@@ -54,14 +59,10 @@ impl<'a> Watched<'a> {
         }
         Ok(found)
     }
+}
 
-    /// Lets go of the samples of the last GPU.
-    pub(crate) fn let_go(&mut self) {
-        self.loaded.let_go();
-    }
-
-    /// What could not be seen of those that were looked at, in sentences.
-    pub(crate) fn notes(&self) -> Vec<String> {
-        never_shown(&self.dark.values().map(String::as_str).collect::<Vec<_>>())
-    }
+/// What could not be seen of those that nothing shows at work, in sentences.
+pub(crate) fn notes(mut dark: Vec<(usize, String)>) -> Vec<String> {
+    dark.sort();
+    never_shown(&dark.iter().map(|it| it.1.as_str()).collect::<Vec<_>>())
 }

@@ -106,7 +106,7 @@ pub(crate) fn analyse(
 }
 
 /// How many GPUs fit in memory together, at least one.
-fn parts_in_memory(recording: &StoredRecording, span: Option<TimeSpan>) -> usize {
+pub(crate) fn parts_in_memory(recording: &StoredRecording, span: Option<TimeSpan>) -> usize {
     let gpus: BTreeSet<&GpuId> =
         recording.outline().subjects.iter().filter_map(Subject::gpu).collect();
     let bytes_of =

@@ -1,11 +1,12 @@
 //! From findings to verdicts: what `recommend`, `report`, `demo` and the text of `analyze` share, so that they cannot differ.
 
 use crate::analysis::findings::DeviceFindings;
+use crate::analysis::some_parts_at_a_time;
 use crate::cli::error::CliError;
 use crate::cli::output;
 use crate::cli::progress::{during, in_parts};
-use crate::cli::recommend_seen::Watched;
-use crate::cli::results::Results;
+use crate::cli::recommend_seen::{Watched, notes};
+use crate::cli::results::{Results, parts_in_memory};
 use crate::cluster::facts::NodeWords;
 use crate::colocation::whatif::Options;
 use crate::domain::outline::Outline;
@@ -60,14 +61,15 @@ pub(crate) struct Weighed {
 /// Decides about every device of a recording.
 pub(crate) fn weigh(it: &Weighing<'_>, results: &Results) -> Result<Weighed, CliError> {
     let devices = &results.findings.devices;
-    let mut watched = Watched::new(it.recording, it.file, it.span);
+    let watched = Watched::new(it.recording, it.file, it.span);
+    let mut dark = Vec::new();
     let (mut situations, mut verdicts) = (Vec::new(), Vec::new());
     let mut is_told = false;
     // Who would share is asked of all tenants at once; else the work of few devices is held at a time.
     let at_once = if it.asks_together { devices.len() } else { rayon::current_num_threads() };
     in_parts("weighing", devices.len(), |done| -> Result<(), CliError> {
         for devices in devices.chunks(at_once.max(1)) {
-            let mut part = part(it, results, &mut watched, devices)?;
+            let mut part = part(it, results, (&watched, &mut dark), devices)?;
             is_told |= listen(&mut part, &results.outline, it.words);
             let verdict = |it| {
                 let verdict = decide(it, &results.policy);
@@ -92,19 +94,22 @@ pub(crate) fn weigh(it: &Weighing<'_>, results: &Results) -> Result<Weighed, Cli
     };
     let configuration = configuration(&decided(&results.outline, &situations, &verdicts));
     let extent = Extent::of(it.span, results.outline.span);
-    Ok(Weighed { verdicts, together, configuration, extent, notes: watched.notes() })
+    Ok(Weighed { verdicts, together, configuration, extent, notes: notes(dark) })
 }
 
 /// Situations of some devices.
 fn part(
     it: &Weighing<'_>,
     results: &Results,
-    watched: &mut Watched<'_>,
+    (watched, dark): (&Watched<'_>, &mut Vec<(usize, String)>),
     devices: &[DeviceFindings],
 ) -> Result<Vec<Situation>, CliError> {
     let mut seen = Vec::new();
-    for device in devices {
-        seen.extend(watched.on(&device.gpu)?);
+    let most = parts_in_memory(it.recording, it.span);
+    for found in some_parts_at_a_time(devices, most, |it| watched.on(&it.gpu)) {
+        let found = found?;
+        seen.extend(found.tenants);
+        dark.extend(found.dark);
     }
     let scenery = Scenery {
         findings: &results.findings,
@@ -116,7 +121,6 @@ fn part(
         limits: it.limits,
         options: Options::default(),
     };
-    watched.let_go();
     Ok(situations_of(&scenery, devices))
 }
 

@@ -16,6 +16,7 @@ use crate::recommender::candidates::{
     Candidate, has_company, name_processes, own_instance, workers,
 };
 use crate::storage::{Selection, StoredRecording};
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -31,8 +32,7 @@ pub(crate) struct Seen {
     slice: Option<Slice>,
     /// Memory of the GPU, bytes.
     pub(crate) capacity_bytes: Option<f64>,
-    /// What it held.
-    pub(crate) held: Held,
+    memory: Rc<OnceCell<Holders>>,
 }
 
 /// Loads a GPU and all that runs on it; processes without a tenant become one each.
@@ -46,6 +46,11 @@ pub(crate) fn gpu_part(recording: &StoredRecording, gpu: &GpuId) -> Result<Recor
 }
 
 impl Seen {
+    /// What the tenant held.
+    pub(crate) fn held(&self, it: &Candidate) -> Held {
+        self.memory.get_or_init(|| Holders::of(memory_held(&it.gpu, &self.part))).held(it)
+    }
+
     /// What the tenant asked of its GPU; `None` where nothing shows when it was active.
     pub(crate) fn demand(&self, it: &Candidate, idle_w: Option<f64>) -> Option<Demand> {
         let (gpu, tenant, is_alone) = (&it.gpu, &it.tenant, self.is_alone);
@@ -65,19 +70,12 @@ pub(crate) struct Loaded {
     unplaced: Option<BTreeSet<TenantId>>,
 }
 
-impl Loaded {
-    /// Lets go of the part of the GPU that was loaded last.
-    pub(crate) fn let_go(&mut self) {
-        self.last = None;
-    }
-}
-
 /// A GPU's part of a recording, who worked in it, and who held how much memory.
 #[derive(Clone)]
 struct Part {
     recording: Rc<Recording>,
     workers: Rc<BTreeSet<TenantId>>,
-    memory: Rc<Holders>,
+    memory: Rc<OnceCell<Holders>>,
 }
 
 /// Loads the GPU of a tenant; processes without a tenant become one each.
@@ -106,8 +104,7 @@ pub(crate) fn seen_in(
         let mut part = recording.load(&selection)?;
         name_processes(&mut part);
         let workers = Rc::new(workers(&part, &it.gpu));
-        let memory = Rc::new(Holders::of(memory_held(&it.gpu, &part)));
-        Ok(Part { recording: Rc::new(part), workers, memory })
+        Ok(Part { recording: Rc::new(part), workers, memory: Rc::default() })
     };
     let unplaced = loaded.unplaced.get_or_insert_with(|| unplaced(outline));
     let Part { recording: part, workers, memory } = match &loaded.last {
@@ -126,8 +123,7 @@ pub(crate) fn seen_in(
         part.series(&Subject::device(&it.gpu), Metric::FramebufferTotal).and_then(Series::highest);
     let (instance, slice) = own_instance(&part, it);
     let is_alone = it.is_whole_gpu || !has_company(&workers, it);
-    let held = memory.held(it);
-    Ok(Seen { is_alone, instance, slice, capacity_bytes, held, part })
+    Ok(Seen { is_alone, instance, slice, capacity_bytes, memory, part })
 }
 
 /// Tenants with a series that is on no GPU.

@@ -160,6 +160,7 @@ fn as_found(
     (outline, file): (&Outline, &str),
 ) -> Found {
     let own_name = candidate.tenant.as_str().to_owned();
+    let held = seen.held(candidate);
     let party = Party {
         name: own_name.clone(),
         source: file.to_owned(),
@@ -172,8 +173,8 @@ fn as_found(
         party,
         own_name,
         capacity_bytes: seen.capacity_bytes,
-        memory: seen.held.demand.clone(),
-        reserved_bytes: seen.held.reserved_bytes,
+        memory: held.demand,
+        reserved_bytes: held.reserved_bytes,
         place: Some((0, candidate.gpu.clone())),
         span: outline.span,
     }

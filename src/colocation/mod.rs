@@ -24,7 +24,7 @@ pub mod predictor;
 pub mod profiles;
 pub mod range;
 pub mod refusal;
-mod replay;
+pub(crate) mod replay;
 mod service;
 pub mod share;
 pub mod slices;

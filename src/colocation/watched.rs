@@ -168,6 +168,9 @@ impl<'a> Watched<'a> {
 }
 
 fn moments(series: &Series) -> Moments {
+    if let Some(counts) = series.counts(0..series.len()) {
+        return Moments::of_counts(&counts);
+    }
     let mut moments = BlockMoments::default();
     series.each(0..series.len(), |it| moments.insert(it));
     moments.finish()

@@ -68,7 +68,7 @@ fn sorted(column: Column) -> Option<Series> {
         rows.reverse();
         (times, values) = rows.into_iter().unzip();
     }
-    Series::new(Arc::new(times), values)
+    Series::compact(Arc::new(times), values)
 }
 
 impl Sink for Collector {

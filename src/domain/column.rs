@@ -41,6 +41,13 @@ impl PartialEq for Column {
 }
 
 impl Column {
+    /// The values in the smallest form that holds each of them.
+    pub fn compact(values: impl ExactSizeIterator<Item = f64>) -> Self {
+        let mut builder = ColumnBuilder::expecting(values.len());
+        builder.extend(values);
+        builder.finish()
+    }
+
     /// Number of values.
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -96,9 +103,16 @@ impl Column {
     /// Each different value with how often it is there, in no order; `None` where they are not few.
     pub fn counts(&self, range: Range<usize>) -> Option<Vec<(f64, u64)>> {
         let Form::Few { different, places } = &self.0 else { return None };
-        let mut counts = [0_u64; MOST_DIFFERENT];
-        places[range].iter().for_each(|it| counts[usize::from(*it)] += 1);
-        Some(different.iter().copied().zip(counts).filter(|it| it.1 > 0).collect())
+        // Four tables: what is counted twice in a row would wait for itself in one.
+        let mut tables = [[0_u64; MOST_DIFFERENT]; 4];
+        let fours = places[range].chunks_exact(4);
+        fours.remainder().iter().for_each(|it| tables[0][usize::from(*it)] += 1);
+        for four in fours {
+            tables.iter_mut().zip(four).for_each(|(table, it)| table[usize::from(*it)] += 1);
+        }
+        let count = |place: usize| tables.iter().map(|it| it[place]).sum();
+        let counts = different.iter().copied().zip((0..MOST_DIFFERENT).map(count));
+        Some(counts.filter(|it| it.1 > 0).collect())
     }
 
     /// Whether every value is a number.
@@ -107,6 +121,16 @@ impl Column {
             Form::Few { different, .. } => different.iter().all(|it| it.is_finite()),
             Form::Single(values) => values.iter().all(|it| it.is_finite()),
             Form::Double(values) => values.iter().all(|it| it.is_finite()),
+        }
+    }
+
+    /// The greatest value; `None` when empty.
+    pub fn highest(&self) -> Option<f64> {
+        match &self.0 {
+            // Each of them is there at least once.
+            Form::Few { different, .. } => different.iter().copied().reduce(f64::max),
+            Form::Single(values) => values.iter().copied().reduce(f32::max).map(f64::from),
+            Form::Double(values) => values.iter().copied().reduce(f64::max),
         }
     }
 
@@ -285,6 +309,29 @@ mod tests {
         let column = built(&values);
         assert_eq!(column.part(0..values.len()).as_ref(), values);
         assert!(column.get(302).is_sign_negative() && !column.get(303).is_sign_negative());
+    }
+
+    #[test]
+    fn counts_and_the_highest_are_those_of_the_values() {
+        for values in [
+            (0..1003_u32).map(|it| f64::from(it * it % 101)).collect::<Vec<f64>>(),
+            (0..1003).map(|it| f64::from(it) * 0.5).collect(),
+            (0..1003).map(|it| 1e10 + f64::from(it)).collect(),
+            vec![-3.0; 5],
+            Vec::new(),
+        ] {
+            let column = built(&values);
+            assert_eq!(column.highest(), values.iter().copied().reduce(f64::max));
+            for range in [0..values.len(), values.len() / 3..values.len()] {
+                let Some(mut counts) = column.counts(range.clone()) else { continue };
+                counts.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let mut listed = values[range].to_vec();
+                listed.sort_by(f64::total_cmp);
+                let expected: Vec<(f64, u64)> =
+                    listed.chunk_by(|a, b| a == b).map(|it| (it[0], it.len() as u64)).collect();
+                assert_eq!(counts, expected);
+            }
+        }
     }
 
     proptest! {

@@ -37,6 +37,11 @@ impl Series {
         Self::together(times, [values.into()]).pop()?
     }
 
+    /// The same with the values in the smallest form that holds each of them, as series of a recording on disk are.
+    pub fn compact(times: Arc<Vec<Timestamp>>, values: Vec<f64>) -> Option<Self> {
+        Self::together(times, [Column::compact(values.into_iter())]).pop()?
+    }
+
     /// Series that were sampled together, in the order of their values.
     ///
     /// `None` in the place of each that is not as long as the stamps or holds what is no number;
@@ -126,9 +131,7 @@ impl Series {
 
     /// The greatest value; `None` when empty.
     pub fn highest(&self) -> Option<f64> {
-        let mut highest: Option<f64> = None;
-        self.each(0..self.len(), |it| highest = Some(highest.map_or(it, |old| old.max(it))));
-        highest
+        self.column.highest()
     }
 
     /// From the first to the last sample, the last included; `None` when empty.

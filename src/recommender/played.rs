@@ -3,6 +3,7 @@
 use crate::colocation::demand::{Assumption, Demand};
 use crate::colocation::phases::Budget;
 use crate::colocation::range::Range;
+use crate::colocation::replay::MOST_TENANTS;
 use crate::colocation::share::{Mechanism, Slice};
 use crate::colocation::slices::{COMPUTE_SLICES, MEMORY_SLICES};
 use crate::colocation::whatif::{
@@ -13,9 +14,12 @@ use crate::recommender::decide::Choice;
 use crate::recommender::mechanism::MechanismId;
 use crate::recommender::policy::Policy;
 use crate::recommender::situation::{Situation, Tenant};
+use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 
 /// Events to replay for each instance that a tenant might get.
 const SLICE_EVENTS: u64 = 40_000;
+/// Events to replay for each tenant alone where they are more than can be played together, so that thousands take seconds.
+const CROWD_EVENTS: u64 = 2_000;
 
 /// Predictions for the tenants of a situation; none of them depends on a policy.
 #[derive(Debug, Clone)]
@@ -48,19 +52,30 @@ pub struct Solo {
 impl Solo {
     /// A tenant alone and in every plain profile of the situation's device.
     pub fn of(situation: &Situation, tenant: &Tenant) -> Self {
+        Self::under(situation, &situation.options, tenant)
+    }
+
+    fn under(situation: &Situation, options: &Options, tenant: &Tenant) -> Self {
         let alone = |demand: Option<&Demand>| {
-            let found = predict(&[Seat::of(demand?)], Mechanism::Exclusive, &situation.options);
+            let found = predict(&[Seat::of(demand?)], Mechanism::Exclusive, options);
             found.tenants.into_iter().next()
         };
         let demand = tenant.demand.as_ref();
-        Self { alone: alone(demand), slices: slices(situation, demand) }
+        Self { alone: alone(demand), slices: slices(situation, options, demand) }
     }
 }
 
 impl Played {
     /// Plays a situation: all tenants under time slicing and MPS, each alone in every plain profile.
     pub fn of(situation: &Situation) -> Self {
-        let solos: Vec<Solo> = situation.tenants.iter().map(|it| Solo::of(situation, it)).collect();
+        let tenants = &situation.tenants;
+        let is_active = |it: &&Tenant| it.demand.as_ref().is_some_and(|it| !it.is_idle());
+        let mut options = situation.options;
+        if tenants.iter().filter(is_active).count() > MOST_TENANTS {
+            options.budget.events = options.budget.events.min(CROWD_EVENTS);
+        }
+        let solos: Vec<Solo> =
+            tenants.par_iter().map(|it| Solo::under(situation, &options, it)).collect();
         let solos: Vec<&Solo> = solos.iter().collect();
         let mut played = Self::apart(&solos);
         played.time_slicing = together(situation, Mechanism::time_slicing());
@@ -146,7 +161,11 @@ pub(crate) fn weigh(situation: &Situation, solos: &[&Solo], policy: &Policy) -> 
     }
 }
 
-fn slices(situation: &Situation, demand: Option<&Demand>) -> Vec<Option<SliceOutcome>> {
+fn slices(
+    situation: &Situation,
+    options: &Options,
+    demand: Option<&Demand>,
+) -> Vec<Option<SliceOutcome>> {
     let Some(board) = situation.device.mig.board() else { return Vec::new() };
     let Some(demand) = demand else { return vec![None; board.profiles.len()] };
     let whole = board.whole();
@@ -159,9 +178,9 @@ fn slices(situation: &Situation, demand: Option<&Demand>) -> Vec<Option<SliceOut
         .map(|(demand, slice)| vec![Seat { slice: Some(*slice), ..Seat::of(demand) }])
         .collect();
     // One tenant alone is steadier than several: four times what a decision may cost is enough.
-    let events = SLICE_EVENTS.min(situation.options.budget.events.saturating_mul(4));
-    let budget = Budget { events, ..situation.options.budget };
-    let options = Options { power: None, budget, ..situation.options };
+    let events = SLICE_EVENTS.min(options.budget.events.saturating_mul(4));
+    let budget = Budget { events, ..options.budget };
+    let options = Options { power: None, budget, ..*options };
     let predictions = predict_all(&line_ups, Mechanism::Mig, &options);
     let mut found = vec![None; board.profiles.len()];
     for (place, prediction) in asked.into_iter().zip(predictions) {

@@ -33,12 +33,19 @@ impl Moments {
         moments
     }
 
-    /// The state after so many values that are all the same.
-    pub fn of_equal(value: f64, count: u64) -> Self {
-        match count {
-            0 => Self::default(),
-            _ => Self { count, mean: value, scatter: 0.0, min: value, max: value },
-        }
+    /// The state after values of which each is there so often, in whatever order they are given.
+    pub fn of_counts(counts: &[(f64, u64)]) -> Self {
+        let mut counts: Vec<(f64, u64)> = counts.iter().copied().filter(|it| it.1 > 0).collect();
+        counts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let (Some(first), Some(last)) = (counts.first(), counts.last()) else {
+            return Self::default();
+        };
+        let (min, max) = (first.0, last.0);
+        let count: u64 = counts.iter().map(|it| it.1).sum();
+        let over: f64 = counts.iter().map(|it| (it.0 - min) * it.1 as f64).sum();
+        let mean = min + over / count as f64;
+        let scatter = counts.iter().map(|it| (it.0 - mean) * (it.0 - mean) * it.1 as f64).sum();
+        Self { count, mean, scatter, min, max }
     }
 
     fn of_block(block: &[f64]) -> Self {
@@ -188,11 +195,33 @@ mod tests {
             values.iter().for_each(|it| moments.insert(*it));
             assert_eq!(moments.finish(), Moments::of(&values));
             let equal = vec![0.3; values.len()];
-            assert_eq!(Moments::of_equal(0.3, equal.len() as u64), Moments::of(&equal));
+            assert_eq!(Moments::of_counts(&[(0.3, equal.len() as u64)]), Moments::of(&equal));
         }
     }
 
     proptest! {
+        #[test]
+        fn counted_values_give_what_they_give_one_by_one_in_whatever_order(
+            counts in prop::collection::vec((-100..100_i32, 0..50_u64), 0..40),
+        ) {
+            let counts: Vec<(f64, u64)> =
+                counts.into_iter().map(|it| (f64::from(it.0) / 7.0, it.1)).collect();
+            let listed: Vec<f64> =
+                counts.iter().flat_map(|it| vec![it.0; it.1 as usize]).collect();
+            let (found, expected) = (Moments::of_counts(&counts), Moments::of(&listed));
+            prop_assert_eq!(found.count(), expected.count());
+            prop_assert_eq!((found.min(), found.max()), (expected.min(), expected.max()));
+            let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
+                (Some(a), Some(b)) => (a - b).abs() <= 1e-9,
+                (a, b) => a == b,
+            };
+            prop_assert!(near(found.mean(), expected.mean()));
+            prop_assert!(near(found.variance(), expected.variance()));
+            let mut turned = counts.clone();
+            turned.reverse();
+            prop_assert_eq!(Moments::of_counts(&turned), found);
+        }
+
         #[test]
         fn merging_two_halves_equals_taking_the_whole(
             values in prop::collection::vec(-1e3..1e3_f64, 0..200), cut in 0..200_usize,

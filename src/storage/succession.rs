@@ -91,8 +91,9 @@ fn one_after_the_other(line: Vec<Trace>) -> Trace {
     for (metric, mut parts) in parts {
         parts.sort_by_key(Series::span);
         let times = parts.iter().flat_map(|it| it.times().iter().copied()).collect();
-        let values = parts.iter().flat_map(|it| it.values().iter().copied()).collect();
-        joined.series.extend(Series::new(Arc::new(times), values).map(|it| (metric, it)));
+        let mut values = Vec::new();
+        parts.iter().for_each(|it| it.each(0..it.len(), |value| values.push(value)));
+        joined.series.extend(Series::compact(Arc::new(times), values).map(|it| (metric, it)));
     }
     joined
 }

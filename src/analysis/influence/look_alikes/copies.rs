@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 /// Share of equal values from which one series is a copy of the other.
 const ALIKE: f64 = 0.97;
+/// Values that are compared before it is asked whether too many differ.
+const ALIKE_AT_ONCE: usize = 256;
 /// Fewest values for such a claim.
 const LEAST_VALUES: usize = 30;
 /// Fewest different values among them: two idle tenants are not copies.
@@ -47,18 +49,15 @@ pub(crate) fn copies(cast: &[Member<'_>], device: Option<&Trace>) -> Copies {
             found.activity.insert(place, reason);
         }
     }
-    for first in 0..cast.len() {
-        let Some(mine) = &activities[first] else { continue };
-        for second in first + 1..cast.len() {
-            if activities[second].as_ref().is_some_and(|it| is_copy(mine, it)) {
-                let reason = format!(
-                    "mirrored: the activities of `{}` and `{}` are the same series",
-                    cast[first].label, cast[second].label
-                );
-                found.activity.entry(first).or_insert_with(|| reason.clone());
-                found.activity.entry(second).or_insert(reason);
-            }
-        }
+    let all: Vec<Option<Candidate<'_>>> =
+        activities.iter().map(|it| it.as_ref().map(Candidate::of)).collect();
+    for (first, second) in mirrored(&all, &found.activity) {
+        let reason = format!(
+            "mirrored: the activities of `{}` and `{}` are the same series",
+            cast[first].label, cast[second].label
+        );
+        found.activity.entry(first).or_insert_with(|| reason.clone());
+        found.activity.entry(second).or_insert(reason);
     }
     found.take_services(cast);
     found.take_frozen(cast, &activities);
@@ -73,18 +72,19 @@ impl Copies {
             Some((metric, it.measured(metric)?.clone()))
         };
         let all: Vec<Option<(Metric, Series)>> = cast.iter().map(measured).collect();
-        for first in 0..cast.len() {
-            for second in first + 1..cast.len() {
-                let (Some(mine), Some(theirs)) = (&all[first], &all[second]) else { continue };
-                if mine.0 == theirs.0 && is_copy(&mine.1, &theirs.1) {
-                    let reason = format!(
-                        "mirrored: `{}` and `{}` report the same measurements, so it is not known whose they are",
-                        cast[first].label, cast[second].label
-                    );
-                    self.service.entry(first).or_insert_with(|| reason.clone());
-                    self.service.entry(second).or_insert(reason);
-                }
-            }
+        let candidates: Vec<Option<Candidate<'_>>> = all
+            .iter()
+            .map(|it| {
+                it.as_ref().map(|it| Candidate { metric: Some(it.0), ..Candidate::of(&it.1) })
+            })
+            .collect();
+        for (first, second) in mirrored(&candidates, &self.service) {
+            let reason = format!(
+                "mirrored: `{}` and `{}` report the same measurements, so it is not known whose they are",
+                cast[first].label, cast[second].label
+            );
+            self.service.entry(first).or_insert_with(|| reason.clone());
+            self.service.entry(second).or_insert(reason);
         }
         for (place, measured) in all.iter().enumerate() {
             if let Some((metric, series)) = measured
@@ -143,21 +143,73 @@ impl Copies {
     }
 }
 
-/// Whether two series hold the same values in the same order.
-fn is_copy(first: &Series, second: &Series) -> bool {
-    let (a, b) = (first.values(), second.values());
-    let count = a.len().min(b.len());
-    let is_as_long = (a.len().abs_diff(b.len()) as f64) <= LENGTHS * a.len().max(b.len()) as f64;
-    if count < LEAST_VALUES || !is_as_long || different(&a[..count]) < LEAST_DIFFERENT {
-        return false;
+/// A series that may be a copy.
+struct Candidate<'a> {
+    values: &'a [f64],
+    /// Only the same metric is compared.
+    metric: Option<Metric>,
+    /// Where so many different values were seen that it can be a copy; `None` where there are fewer.
+    varied_at: Option<usize>,
+}
+
+impl<'a> Candidate<'a> {
+    fn of(series: &'a Series) -> Self {
+        let values = series.values();
+        Self { values, metric: None, varied_at: varied_at(values) }
     }
-    let alike = a.iter().zip(b).filter(|it| it.0 == it.1).count();
-    alike as f64 >= ALIKE * count as f64
+
+    /// Whether both hold the same values in the same order.
+    fn is_copy(&self, other: &Candidate<'_>) -> bool {
+        let (a, b) = (self.values, other.values);
+        let count = a.len().min(b.len());
+        let is_as_long =
+            (a.len().abs_diff(b.len()) as f64) <= LENGTHS * a.len().max(b.len()) as f64;
+        let is_varied = self.varied_at.is_some_and(|it| it < count);
+        if count < LEAST_VALUES || !is_as_long || !is_varied || self.metric != other.metric {
+            return false;
+        }
+        // Most pairs differ from the beginning.
+        let mut unlike = 0;
+        for (a, b) in a[..count].chunks(ALIKE_AT_ONCE).zip(b[..count].chunks(ALIKE_AT_ONCE)) {
+            unlike += a.iter().zip(b).filter(|it| it.0 != it.1).count();
+            if ((count - unlike) as f64) < ALIKE * count as f64 {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Pairs of copies in order, but for those of whom a reason is known already, of both.
+fn mirrored(all: &[Option<Candidate<'_>>], known: &BTreeMap<usize, String>) -> Vec<(usize, usize)> {
+    let mut is_known: Vec<bool> = (0..all.len()).map(|it| known.contains_key(&it)).collect();
+    let mut unknown: Vec<usize> = (0..all.len()).filter(|it| !is_known[*it]).collect();
+    let mut pairs = Vec::new();
+    for (first, mine) in all.iter().enumerate() {
+        let Some(mine) = mine.as_ref().filter(|it| it.varied_at.is_some()) else { continue };
+        let is_pair = |it: &usize| {
+            *it > first && all[*it].as_ref().is_some_and(|theirs| mine.is_copy(theirs))
+        };
+        let others: Vec<usize> = match is_known[first] {
+            true => unknown.iter().copied().filter(is_pair).collect(),
+            false => (first + 1..all.len()).filter(is_pair).collect(),
+        };
+        if others.is_empty() {
+            continue;
+        }
+        for second in others {
+            pairs.push((first, second));
+            is_known[second] = true;
+        }
+        is_known[first] = true;
+        unknown.retain(|it| !is_known[*it]);
+    }
+    pairs
 }
 
 /// Whether each value of a tenant is the last one, or the one before, of the whole device in percent.
 fn is_replay(tenant: &Series, whole: &Series) -> bool {
-    if tenant.len() < LEAST_VALUES || different(tenant.values()) < LEAST_DIFFERENT {
+    if tenant.len() < LEAST_VALUES || varied_at(tenant.values()).is_none() {
         return false;
     }
     let is_same = |at: &crate::domain::time::Timestamp, value: f64| {
@@ -174,9 +226,84 @@ fn is_frozen(series: &Series) -> bool {
     series.len() >= FROZEN_VALUES && series.values().iter().all(|it| *it == series.values()[0])
 }
 
-fn different(values: &[f64]) -> usize {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted.dedup();
-    sorted.len()
+/// Where the last of the different values was seen that a copy needs; `None` where there are fewer.
+fn varied_at(values: &[f64]) -> Option<usize> {
+    let mut different: Vec<f64> = Vec::with_capacity(LEAST_DIFFERENT);
+    values.iter().position(|value| {
+        if !different.contains(value) {
+            different.push(*value);
+        }
+        different.len() >= LEAST_DIFFERENT
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Timestamp;
+    use std::sync::Arc;
+
+    fn series(values: &[f64]) -> Series {
+        let times = (0..values.len() as i64).map(|it| Timestamp::from_micros(it * 1_000_000));
+        Series::new(Arc::new(times.collect()), values.to_vec()).unwrap()
+    }
+
+    /// The pairs as comparing everybody with everybody finds them, each sorted through.
+    fn plainly(all: &[Vec<f64>]) -> Vec<(usize, usize)> {
+        let is_copy = |a: &[f64], b: &[f64]| {
+            let count = a.len().min(b.len());
+            let mut sorted = a[..count].to_vec();
+            sorted.sort_by(f64::total_cmp);
+            sorted.dedup();
+            let longer = a.len().max(b.len()) as f64;
+            let alike = a.iter().zip(b).filter(|it| it.0 == it.1).count() as f64;
+            count >= LEAST_VALUES
+                && a.len().abs_diff(b.len()) as f64 <= LENGTHS * longer
+                && sorted.len() >= LEAST_DIFFERENT
+                && alike >= ALIKE * count as f64
+        };
+        let pairs = (0..all.len()).flat_map(|it| (it + 1..all.len()).map(move |other| (it, other)));
+        pairs.filter(|it| is_copy(&all[it.0], &all[it.1])).collect()
+    }
+
+    #[test]
+    fn everybody_gets_the_reason_that_comparing_all_pairs_gives() {
+        let wave = |step: usize, length: usize| -> Vec<f64> {
+            (0..length).map(|it| (it * step % 11) as f64).collect()
+        };
+        let mut nearly = wave(3, 1000);
+        nearly[..30].iter_mut().for_each(|it| *it += 0.5);
+        let mut hardly = wave(3, 1000);
+        hardly[..31].iter_mut().for_each(|it| *it += 0.5);
+        let late: Vec<f64> = (0..1000).map(|it| if it < 995 { 1.0 } else { it as f64 }).collect();
+        let all: Vec<Vec<f64>> = vec![
+            wave(3, 1000),
+            wave(4, 1000),
+            nearly,
+            hardly,
+            wave(4, 980),
+            wave(4, 960),
+            vec![1.0; 1000],
+            vec![1.0; 1000],
+            late.clone(),
+            late[..994].to_vec(),
+            late,
+            wave(5, 29),
+            wave(5, 29),
+            wave(4, 1000),
+        ];
+        let held: Vec<Series> = all.iter().map(|it| series(it)).collect();
+        let candidates: Vec<_> = held.iter().map(|it| Some(Candidate::of(it))).collect();
+        let reasons = |pairs: Vec<(usize, usize)>| {
+            let mut reasons = BTreeMap::new();
+            for pair in pairs {
+                reasons.entry(pair.0).or_insert(pair);
+                reasons.entry(pair.1).or_insert(pair);
+            }
+            reasons
+        };
+        let expected = reasons(plainly(&all));
+        assert_eq!(expected.keys().copied().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 8, 10, 13]);
+        assert_eq!(reasons(mirrored(&candidates, &BTreeMap::new())), expected);
+    }
 }
