@@ -31,9 +31,17 @@ pub(crate) fn called<'a>(outline: &'a Outline, name: &str) -> Vec<&'a Subject> {
 
 /// All names of a subject: its label, its own name, and both with the GPU in front.
 fn names(outline: &Outline, subject: &Subject) -> Vec<String> {
-    let mut names = vec![outline.label(subject), subject.to_string()];
+    let label = outline.label(subject);
+    let mut names = vec![label.clone(), subject.to_string()];
     if let Some(gpu) = subject.gpu() {
         names.extend([format!("{gpu}/{}", names[0]), format!("{gpu}/{}", names[1])]);
+    }
+    if let Subject::Process { gpu, process } = subject
+        && let after @ 1.. = outline.followed.after(gpu, *process)
+    {
+        // How many came after it changes while a recording grows.
+        let lasting = label.replace(&format!(" +{after})"), ")");
+        names.extend([format!("{gpu}/{lasting}"), lasting]);
     }
     names
 }

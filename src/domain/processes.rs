@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-/// Processes in the order in which they were described; a description is never there twice.
+/// Processes in the order in which they were described, each with what all descriptions of it say that agree.
 ///
 /// Reads as a slice. A source that changes its mind about a process leaves several descriptions of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -48,15 +48,29 @@ impl Processes {
         *self = all.into();
     }
 
-    /// Takes in a description unless it is there.
+    /// Takes in a description: it completes one that it agrees with, or else stands beside it.
     pub fn push(&mut self, it: Process) {
         let own = self.places.entry(it.process).or_default();
-        if !own.iter().any(|place| self.all[*place] == it) {
+        let agrees = |place: &usize| {
+            let known = &self.all[*place];
+            known.gpu == it.gpu
+                && agree(known.name.as_ref(), it.name.as_ref())
+                && agree(known.tenant.as_ref(), it.tenant.as_ref())
+        };
+        let Some(place) = own.iter().copied().find(agrees) else {
             own.push(self.all.len());
             if let Some(tenant) = &it.tenant {
                 self.owned.entry(tenant.clone()).or_default().push(self.all.len());
             }
             self.all.push(it);
+            return;
+        };
+        let known = &mut self.all[place];
+        known.name = known.name.take().or(it.name);
+        if let (None, Some(tenant)) = (&known.tenant, it.tenant) {
+            known.tenant = Some(tenant.clone());
+            let own = self.owned.entry(tenant).or_default();
+            own.insert(own.partition_point(|it| *it < place), place);
         }
     }
 
@@ -80,6 +94,11 @@ impl Processes {
     fn place(&self, gpu: &GpuId, process: ProcessKey) -> Option<usize> {
         self.places.get(&process)?.iter().copied().find(|it| self.all[*it].gpu == *gpu)
     }
+}
+
+/// Whether two sayings are the same, as far as both were said.
+fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
+    one.zip(other).is_none_or(|it| it.0 == it.1)
 }
 
 /// How many processes stand under the name of one that they came after, for each such process.
@@ -217,6 +236,24 @@ mod tests {
             name: name.map(str::to_owned),
             tenant: None,
         }
+    }
+
+    #[test]
+    fn a_description_is_completed_by_later_ones_that_agree_and_by_no_other() {
+        let whose = |name: Option<&str>, tenant: &str| Process {
+            tenant: Some(TenantId::new(tenant)),
+            ..described("a", 7, name)
+        };
+        let mut made = Processes::default();
+        for it in [described("a", 7, None), described("a", 7, Some("x")), whose(None, "t")] {
+            made.push(it);
+        }
+        assert_eq!(&*made, [whose(Some("x"), "t")]);
+        assert_eq!(made.of_tenant(&GpuId::new("a"), &TenantId::new("t")).count(), 1);
+        made.push(described("a", 7, None));
+        made.push(described("a", 7, Some("y")));
+        made.push(whose(None, "u"));
+        assert_eq!(&*made, [whose(Some("x"), "t"), whose(Some("y"), "u")]);
     }
 
     #[test]

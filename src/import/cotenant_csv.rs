@@ -4,6 +4,7 @@ use crate::domain::ident::{GpuId, MigInstanceId, ProcessKey, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::{Device, MigInstance, Process};
 use crate::domain::sink::Fact;
+use crate::domain::time::Timestamp;
 use crate::import::error::ImportError;
 use crate::import::mapping::cells::{Cells, Splitter};
 use crate::import::run::ImportRun;
@@ -12,16 +13,17 @@ use crate::import::text::cells::number;
 use crate::import::text::clock::RowClock;
 use crate::import::text::lines::{Lines, head_lines};
 use crate::import::{Importer, Likeness};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// Columns that say when and who; files of earlier versions lack `program`.
-const WHEN_AND_WHO: [&str; 7] =
-    ["time", "gpu", "gpu_instance", "compute_instance", "pid", "program", "tenant"];
-const LATER: &str = "program";
+/// Columns that say when and who.
+const WHEN_AND_WHO: [&str; 8] =
+    ["time", "gpu", "gpu_instance", "compute_instance", "pid", "started", "program", "tenant"];
+/// Those that a file may lack: of earlier versions, or where no process id came twice.
+const LATER: [&str; 2] = ["started", "program"];
 
 /// So many subjects are remembered to have been described.
-const MOST_TOLD: usize = 1 << 16;
+const MOST_TOLD: usize = 1 << 14;
 
 /// Reads what `cotenant export --to csv` writes.
 pub struct CotenantCsv;
@@ -56,7 +58,7 @@ impl Importer for CotenantCsv {
             clock: RowClock::new(run, None),
             who: Vec::new(),
             subject: None,
-            told: BTreeSet::new(),
+            told: BTreeMap::new(),
             readings: Vec::new(),
         };
         let mut splitter = Splitter::default();
@@ -72,7 +74,7 @@ impl Importer for CotenantCsv {
 /// Where the columns stand.
 struct Header {
     /// Place of each column of [`WHEN_AND_WHO`]; `None` for one that the file lacks.
-    who: [Option<usize>; 7],
+    who: [Option<usize>; 8],
     metrics: Vec<(usize, Metric)>,
     unknown: Vec<String>,
 }
@@ -82,8 +84,8 @@ impl Header {
     fn of(line: &str) -> Option<Self> {
         let names: Vec<&str> =
             line.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
-        let has_later = names.contains(&LATER);
-        let expected = WHEN_AND_WHO.iter().filter(|it| has_later || **it != LATER);
+        let is_there = |it: &&&str| !LATER.contains(*it) || names.contains(*it);
+        let expected = WHEN_AND_WHO.iter().filter(is_there);
         let count = expected.clone().count();
         if !names.iter().take(count).eq(expected) {
             return None;
@@ -105,7 +107,8 @@ struct Table {
     /// The cells of the row before that say who, and whom they named.
     who: Vec<String>,
     subject: Option<Subject>,
-    told: BTreeSet<Subject>,
+    /// What was said of each subject.
+    told: BTreeMap<Subject, (Option<String>, Option<TenantId>)>,
     readings: Vec<(Metric, f64)>,
 }
 
@@ -115,9 +118,9 @@ impl Table {
             |column: usize| self.header.who[column].map(|it| cells.get(it)).unwrap_or_default();
         let Some(at) = self.clock.read(run, "time", cell(0)) else { return Ok(()) };
         run.describe_source(|options| self.clock.origin(options, "cotenant"))?;
-        let is_same = self.who.len() == 6 && (1..7).all(|it| self.who[it - 1] == cell(it));
+        let is_same = self.who.len() == 7 && (1..8).all(|it| self.who[it - 1] == cell(it));
         if !is_same {
-            self.who = (1..7).map(|it| cell(it).to_owned()).collect();
+            self.who = (1..8).map(|it| cell(it).to_owned()).collect();
             self.subject = self.settle(run)?;
         }
         let Some(subject) = self.subject.clone() else { return Ok(()) };
@@ -133,7 +136,7 @@ impl Table {
 
     /// Whom the row names; what else it says of them goes to the sink once.
     fn settle(&mut self, run: &mut ImportRun<'_>) -> Result<Option<Subject>, ImportError> {
-        let [gpu, instance, compute, pid, program, tenant] = self.who.as_slice() else {
+        let [gpu, instance, compute, pid, started, program, tenant] = self.who.as_slice() else {
             return Ok(None);
         };
         let gpu = Some(unguarded(gpu)).filter(|it| !it.is_empty()).map(GpuId::new);
@@ -157,9 +160,19 @@ impl Table {
             compute_instance,
             generation: 0,
         });
+        let started = match started.as_str() {
+            "" => None,
+            text => match text.parse::<jiff::Timestamp>() {
+                Ok(it) => Some(Timestamp::from_micros(it.as_microsecond())),
+                Err(_) => {
+                    run.reject("started", "a time such as 2026-01-31T12:00:00Z", text);
+                    return Ok(None);
+                }
+            },
+        };
         let subject = match (gpu.clone(), pid, &tenant, &instance) {
             (Some(gpu), Some(pid), ..) => {
-                Subject::Process { gpu, process: ProcessKey { pid, started: None } }
+                Subject::Process { gpu, process: ProcessKey { pid, started } }
             }
             (_, _, Some(tenant), _) => Subject::Tenant { gpu: gpu.clone(), tenant: tenant.clone() },
             (_, _, _, Some(instance)) => Subject::MigInstance { instance: instance.clone() },
@@ -173,8 +186,11 @@ impl Table {
             // To describe one again changes nothing.
             self.told.clear();
         }
-        if self.told.insert(subject.clone()) {
-            let program = Some(unguarded(program)).filter(|it| !it.is_empty());
+        let program = Some(unguarded(program)).filter(|it| !it.is_empty());
+        let told = (program.clone(), tenant.clone());
+        // A process id comes again under another program.
+        if self.told.get(&subject) != Some(&told) {
+            self.told.insert(subject.clone(), told);
             tell(run, &subject, (instance, program, tenant))?;
         }
         Ok(Some(subject))
@@ -244,6 +260,12 @@ mod tests {
     fn an_export_of_an_earlier_version_is_read_too_and_any_other_table_is_not_ours() {
         let old = "time,gpu,gpu_instance,compute_instance,pid,tenant,gpu_utilization_pct\n";
         assert_eq!(CotenantCsv.recognise(old.as_bytes()), Likeness::Sure);
+        let twice = "time,gpu,gpu_instance,compute_instance,pid,started,program,tenant,power_mw\n\
+            2026-01-31T12:00:00Z,gpu0,,,42,,bash,,1\n\
+            2026-01-31T12:00:00Z,gpu0,,,42,2026-01-31T11:59:59.5Z,bash,,2\n\
+            2026-01-31T12:00:00Z,gpu0,,,42,noon,bash,,3\n";
+        let it = read(&CotenantCsv, twice, &ImportOptions::default());
+        assert_eq!(it.recording.traces.len(), 2, "a process id that came twice");
         for other in [
             "time,gpu,gpu_utilization_pct\n",
             "time,gpu,gpu_instance,compute_instance,pid,tenant,x\n",

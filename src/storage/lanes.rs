@@ -6,6 +6,7 @@
 //! pid it was is no longer told.
 
 mod crowd;
+mod remembered;
 
 use crate::domain::ident::{GpuId, ProcessKey, Subject};
 use crate::domain::outline::Outline;
@@ -32,14 +33,12 @@ impl Lanes {
         let last = outline.span.map_or(Timestamp::from_micros(i64::MIN), |it| it.until());
         for it in &*outline.processes {
             let crowd = lanes.crowds.entry(it.gpu.clone()).or_default();
-            crowd.open(it.process, (it.name.clone(), it.tenant.clone()), last);
+            crowd.recall(it.process, (it.name.clone(), it.tenant.clone()), last);
         }
         for subject in &outline.subjects {
             if let Subject::Process { gpu, process } = subject {
                 let crowd = lanes.crowds.entry(gpu.clone()).or_default();
-                if !crowd.has_lane(*process) {
-                    crowd.open(*process, Program::default(), last);
-                }
+                crowd.recall(*process, Program::default(), last);
             }
         }
         lanes
@@ -316,6 +315,43 @@ mod tests {
         kept.describe(2, "python3");
         assert_eq!(kept.see(seconds(104), 2), key(2));
         assert_eq!((kept.name(key(1)), kept.name(key(2))), (Some("bash"), Some("python3")));
+    }
+
+    #[test]
+    fn a_name_stands_for_the_program_that_it_was_first_said_to_be() {
+        let mut kept = Kept::naming(2);
+        kept.describe(1, "bash");
+        kept.see(seconds(0), 1);
+        // There is room: it stays where it is, and nobody of the other program follows it.
+        kept.describe(1, "python3");
+        kept.describe(2, "watch");
+        for at in [1, 100, 101, 102] {
+            kept.see(seconds(at), 2);
+        }
+        kept.describe(3, "python3");
+        assert_eq!(kept.see(seconds(103), 3), key(3));
+        // There is none: it is another one from now on.
+        kept.describe(2, "python3");
+        let other = kept.see(seconds(104), 2);
+        assert_eq!(other, ProcessKey { pid: 2, started: Some(seconds(104)) });
+        let names = [kept.name(key(2)), kept.name(other), kept.name(key(3))];
+        assert_eq!(names, [Some("watch"), Some("python3"), Some("python3")]);
+        let again = Lanes::of(&kept.outline).naming(2);
+        assert_eq!(again.crowds[&gpu()].sizes(), (4, 3));
+    }
+
+    #[test]
+    fn whoever_follows_is_told_with_the_program_of_the_lane() {
+        let mut kept = Kept::naming(1);
+        kept.describe(1, "job");
+        for (at, pid) in [(0, 1), (100, 9), (101, 9), (102, 9)] {
+            kept.see(seconds(at), pid);
+        }
+        // As in a recorder that removed the segment in which the first one was described.
+        kept.outline = Outline::default();
+        kept.describe(2, "job");
+        assert_eq!(kept.see(seconds(103), 2), key(1));
+        assert_eq!(kept.name(key(1)), Some("job"));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! two samples each. Nothing changes on disk.
 
 use crate::domain::blind_spot::{BlindSpot, BlindSpotKind};
-use crate::domain::ident::{GpuId, ProcessKey, Subject};
+use crate::domain::ident::{GpuId, ProcessKey, Subject, TenantId};
 use crate::domain::metric::Metric;
 use crate::domain::outline::Outline;
 use crate::domain::processes::Followers;
@@ -41,10 +41,12 @@ pub(crate) fn together<'a>(
     let mut renamed = Renamed::new();
     let mut told = Vec::new();
     for (gpu, lives) in of_gpu.into_iter().filter(|it| it.1.len() > MOST_APART) {
-        let count = lives.len();
+        let after = lives.keys().map(|it| outline.followed.after(gpu, *it));
+        let count = after.fold(lives.len() as u64, u64::saturating_add);
+        let lines = lives.len();
         let successors = successors(outline, gpu, lives);
         if !successors.is_empty() {
-            told.push(in_line(outline, gpu, count, &successors));
+            told.push(in_line(outline, gpu, (count, lines), &successors));
         }
         for (process, first) in successors {
             let subject = |process| Subject::Process { gpu: gpu.clone(), process };
@@ -101,12 +103,10 @@ fn one_after_the_other(line: Vec<Trace>) -> Trace {
 fn in_line(
     outline: &Outline,
     gpu: &GpuId,
-    count: usize,
+    (count, lines): (u64, usize),
     successors: &[(ProcessKey, ProcessKey)],
 ) -> BlindSpot {
-    let is_owned = |it: &(ProcessKey, ProcessKey)| {
-        outline.processes.of(gpu, it.0).is_some_and(|it| it.tenant.is_some())
-    };
+    let is_owned = |it: &(ProcessKey, ProcessKey)| program(outline, gpu, it.0).1.is_some();
     let remedy = match successors.iter().all(is_owned) {
         true => "",
         false => {
@@ -120,10 +120,20 @@ fn in_line(
         span: None,
         detail: format!(
             "{count} processes are read as {}: those of one program and tenant that followed each other are one load, `+N` says how many came after the one that is named",
-            count - successors.len()
+            lines - successors.len()
         ),
         remedy: remedy.to_owned(),
     }
+}
+
+/// A program and whose it is, whichever of the descriptions of a process says so.
+fn program<'a>(
+    outline: &'a Outline,
+    gpu: &GpuId,
+    process: ProcessKey,
+) -> (Option<&'a str>, Option<&'a TenantId>) {
+    let all = || outline.processes.all_of(gpu, process);
+    (all().find_map(|it| it.name.as_deref()), all().find_map(|it| it.tenant.as_ref()))
 }
 
 /// The first process of the lane of each process that is not the first itself.
@@ -134,16 +144,16 @@ fn successors(
 ) -> Vec<(ProcessKey, ProcessKey)> {
     let whole = lives.values().copied().reduce(TimeSpan::hull);
     let long_s = whole.map_or(f64::INFINITY, |it| it.seconds() / STAYS_PART);
-    let short = lives.into_iter().filter(|it| it.1.seconds() < long_s);
+    // One that others stand behind already is a line, however long.
+    let is_line = |process: ProcessKey| outline.followed.after(gpu, process) > 0;
+    let short = lives.into_iter().filter(|it| it.1.seconds() < long_s || is_line(it.0));
     let mut by_start: Vec<(TimeSpan, ProcessKey)> =
         short.map(|(process, life)| (life, process)).collect();
     by_start.sort_unstable();
     let mut lanes: BTreeMap<_, BTreeSet<(Timestamp, ProcessKey)>> = BTreeMap::new();
     let mut found = Vec::new();
     for (life, process) in by_start {
-        let described = outline.processes.of(gpu, process);
-        let program = described.map(|it| (it.name.as_deref(), it.tenant.as_ref()));
-        let lanes = lanes.entry(program).or_default();
+        let lanes = lanes.entry(program(outline, gpu, process)).or_default();
         // A span ends just after its last reading.
         let none = ProcessKey { pid: u32::MAX, started: Some(Timestamp::from_micros(i64::MAX)) };
         let left = lanes.range(..=(life.from(), none)).next_back().copied();
@@ -248,6 +258,28 @@ mod tests {
         let mut crowd = outline((0..100).map(|pid| (pid, "job")));
         let lives = pids.iter().map(|it| (it, life(0, 9)));
         assert!(together(&mut crowd, lives).is_empty());
+    }
+
+    #[test]
+    fn those_of_two_tenants_stay_apart_also_where_a_later_description_says_whose_they_are() {
+        let mut outline = outline((0..200).map(|pid| (pid, "python3")));
+        let pids: Vec<Subject> = (0..200).map(subject).collect();
+        for (it, pid) in pids.iter().zip(0..) {
+            let Subject::Process { gpu, process } = it.clone() else { continue };
+            let tenant = Some(TenantId::new(if pid % 2 == 0 { "even" } else { "odd" }));
+            outline.processes.push(Process { gpu, process, name: None, tenant });
+        }
+        outline.followed.add(Followers {
+            gpu: GpuId::from_index(0),
+            process: ProcessKey { pid: 7, started: None },
+            count: 5,
+        });
+        let lives = pids.iter().zip(0..).map(|(it, pid)| (it, life(pid * 10, pid * 10 + 8)));
+        together(&mut outline, lives);
+        assert_eq!(outline.subjects, [0, 1].map(subject));
+        let spot = &outline.blind_spots[0];
+        assert!(spot.detail.starts_with("205 processes are read as 2: "), "{}", spot.detail);
+        assert_eq!(spot.remedy, "");
     }
 
     #[test]

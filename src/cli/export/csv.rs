@@ -13,8 +13,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Columns that say when and who; `import::cotenant_csv` reads them back.
-const SUBJECT_COLUMNS: [&str; 7] =
-    ["time", "gpu", "gpu_instance", "compute_instance", "pid", "program", "tenant"];
+const SUBJECT_COLUMNS: [&str; 8] =
+    ["time", "gpu", "gpu_instance", "compute_instance", "pid", "started", "program", "tenant"];
+/// Which of them is left out where no process id came twice.
+const STARTED: usize = 5;
 
 pub(crate) fn write(
     recording: &StoredRecording,
@@ -25,14 +27,20 @@ pub(crate) fn write(
     let metrics: Vec<Metric> =
         Metric::all().filter(|it| recording.metrics().contains(it)).collect();
     let mut writer = csv::Writer::from_writer(out);
-    let header = SUBJECT_COLUMNS.iter().copied().chain(metrics.iter().map(|it| it.key()));
+    let is_twice =
+        |it: &Subject| matches!(it, Subject::Process { process, .. } if process.started.is_some());
+    let has_started = outline.subjects.iter().any(is_twice);
+    let is_written = |column: usize| has_started || column != STARTED;
+    let columns = (0..).zip(SUBJECT_COLUMNS).filter(|it| is_written(it.0)).map(|it| it.1);
+    let header = columns.chain(metrics.iter().map(|it| it.key()));
     writer.write_record(header).map_err(stop)?;
     for subject in &outline.subjects {
         let subjects = Some([subject.clone()].into());
         let selection = Selection { subjects, span: asked, ..Selection::default() };
         let traces = recording.traces(&selection)?;
         let Some(trace) = traces.get(subject) else { continue };
-        let who = who(outline, subject);
+        let who: Vec<String> =
+            (1..).zip(who(outline, subject)).filter(|it| is_written(it.0)).map(|it| it.1).collect();
         for (at, values) in lines(trace, &metrics) {
             let cells = std::iter::once(stamp(at)).chain(who.clone()).chain(values);
             writer.write_record(cells).map_err(stop)?;
@@ -69,12 +77,12 @@ fn number(metric: Metric, value: f64) -> String {
 }
 
 /// The cells that say who, with the instance and the tenant where the recording knows them.
-fn who(outline: &Outline, subject: &Subject) -> [String; 6] {
+fn who(outline: &Outline, subject: &Subject) -> [String; 7] {
     let name = |it: Option<&str>| it.map(guarded_name).unwrap_or_default();
     let number = |it: Option<u32>| it.map(|it| it.to_string()).unwrap_or_default();
     let gpu = name(subject.gpu().map(GpuId::as_str));
-    let [mut instance, mut compute, mut pid, mut program, mut tenant] =
-        [const { String::new() }; 5];
+    let [mut instance, mut compute, mut pid, mut started, mut program, mut tenant] =
+        [const { String::new() }; 6];
     let mut lives_in = |it: &MigInstanceId| {
         instance = it.gpu_instance.to_string();
         compute = number(it.compute_instance);
@@ -84,6 +92,7 @@ fn who(outline: &Outline, subject: &Subject) -> [String; 6] {
         Subject::MigInstance { instance } => lives_in(instance),
         Subject::Process { gpu, process } => {
             pid = process.pid.to_string();
+            started = process.started.map(stamp).unwrap_or_default();
             let known = outline.processes.all_of(gpu, *process);
             let owner = known.clone().find_map(|it| it.tenant.as_ref());
             program = name(known.clone().find_map(|it| it.name.as_deref()));
@@ -96,7 +105,7 @@ fn who(outline: &Outline, subject: &Subject) -> [String; 6] {
             instance.into_iter().for_each(&mut lives_in);
         }
     }
-    [gpu, instance, compute, pid, program, tenant]
+    [gpu, instance, compute, pid, started, program, tenant]
 }
 
 /// The instance that a tenant lives in; `None` where it is in none, or in several.

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// So many are remembered.
-const MOST_KNOWN: usize = 1 << 16;
+const MOST_KNOWN: usize = 1 << 14;
 /// Ends every cell of a key, so that `a`, `bc` and `ab`, `c` are two.
 const KEY_END: char = '\u{1f}';
 

@@ -228,7 +228,7 @@ impl Seen {
         let mut each = Vec::new();
         for ((gpu, metric, told), silent) in of_processes {
             let count: u64 = silent.iter().map(|it| it.1).sum();
-            match gpu.filter(|_| count > MOST_TOLD as u64) {
+            match gpu.filter(|_| count > MOST_TOLD.min(silent.len()) as u64) {
                 Some(gpu) => {
                     run.silence(&Subject::device(gpu), metric, told.of_many(metric, count))?;
                 }
@@ -315,6 +315,27 @@ mod tests {
                 format!("SM clock: {count} processes: the column is there but never has a reading");
             assert!(sentences > 1 || spots[0].detail == told, "{}", spots[0].detail);
         }
+    }
+
+    #[test]
+    fn few_that_were_forgotten_are_told_with_their_number() {
+        let mut seen = Seen::default();
+        let options = ImportOptions::default();
+        let mut sink = Collector::new();
+        {
+            let run = &mut ImportRun::new("test", "log", &options, SourceId(0), &mut sink);
+            let asked = [Metric::Power, Metric::SmClock].into_iter().collect();
+            for number in 0..40_000 {
+                let (power, clock) = ((Metric::Power, 1.0), (Metric::SmClock, 1.0));
+                let readings = if number < 5 { vec![power] } else { vec![power, clock] };
+                let at = START.plus_micros(i64::from(number));
+                seen.row(run, at, &process("gpu0", number), asked, &readings).unwrap();
+            }
+            seen.report_silence(run, |_, metric| Silence::unexplained(metric)).unwrap();
+        }
+        let spots = sink.into_recording().outline.blind_spots;
+        assert_eq!(spots.len(), 1);
+        assert!(spots[0].detail.starts_with("SM clock: 5 processes: "), "{}", spots[0].detail);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::import::text::cells::is_missing;
 use std::collections::BTreeMap;
 
 /// So many processes are remembered to have been described.
-const MOST_TOLD: usize = 1 << 16;
+const MOST_TOLD: usize = 1 << 14;
 
 /// The programs behind the process ids of a file.
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@ use crate::domain::outline::Process;
 use crate::domain::processes::Followers;
 use crate::domain::sink::{Fact, SinkError};
 use crate::domain::time::Timestamp;
+use crate::storage::lanes::remembered::Remembered;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many lanes of a GPU are kept at most.
@@ -23,7 +24,7 @@ pub(super) const MOST_AWAITED: usize = 1 << 16;
 pub(super) type Program = (Option<String>, Option<TenantId>);
 
 /// The processes of one GPU.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Crowd {
     lanes: BTreeMap<ProcessKey, Lane>,
     /// The lane of each process that has one.
@@ -34,11 +35,27 @@ pub(super) struct Crowd {
     /// Lanes of each program by when each was seen last.
     by_last: Vec<BTreeSet<(Timestamp, ProcessKey)>>,
     /// What is known of processes of which no reading came yet.
-    awaited: BTreeMap<ProcessKey, Program>,
+    awaited: Remembered<Program>,
     /// The program of processes whose lane went to another.
-    gone: BTreeMap<ProcessKey, usize>,
+    gone: Remembered<usize>,
     looks: Looks,
     is_told: bool,
+}
+
+impl Default for Crowd {
+    fn default() -> Self {
+        Self {
+            lanes: BTreeMap::new(),
+            taken: BTreeMap::new(),
+            programs: BTreeMap::new(),
+            names: Vec::new(),
+            by_last: Vec::new(),
+            awaited: Remembered::at_least(MOST_AWAITED),
+            gone: Remembered::at_least(MOST_AWAITED),
+            looks: Looks::default(),
+            is_told: false,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -108,11 +125,6 @@ impl Crowd {
         self.taken.get(&process).copied()
     }
 
-    /// Whether a lane is called by a process.
-    pub(super) fn has_lane(&self, process: ProcessKey) -> bool {
-        self.lanes.contains_key(&process)
-    }
-
     /// Forgets the lanes that fail a test, and programs that no lane is of where they are many.
     pub(super) fn retain(&mut self, is_kept: impl Fn(ProcessKey) -> bool) {
         self.lanes.retain(|it, _| is_kept(*it));
@@ -131,7 +143,7 @@ impl Crowd {
     }
 
     /// Makes a lane for a process, under its own name.
-    pub(super) fn open(&mut self, process: ProcessKey, program: Program, last: Timestamp) {
+    fn open(&mut self, process: ProcessKey, program: Program, last: Timestamp) {
         let program = self.program(program);
         self.taken.insert(process, process);
         let lane = Lane { program, process: Some(process), since: None, last };
@@ -139,6 +151,13 @@ impl Crowd {
             self.by_last[before.program].remove(&(before.last, process));
         }
         self.by_last[program].insert((last, process));
+    }
+
+    /// Learns of a lane that a recording holds already; its first description stands.
+    pub(super) fn recall(&mut self, process: ProcessKey, told: Program, last: Timestamp) {
+        let known = self.lanes.get(&process).map(|it| self.names[it.program].clone());
+        let (name, tenant) = known.unwrap_or_default();
+        self.open(process, (name.or(told.0), tenant.or(told.1)), last);
     }
 
     /// The number of a program.
@@ -178,7 +197,7 @@ impl Crowd {
     /// What is known of a process that is there, or of which no reading came yet.
     fn known(&self, process: ProcessKey) -> Option<&Program> {
         let lane = self.taken.get(&process).and_then(|it| self.lanes.get(it));
-        lane.map(|it| &self.names[it.program]).or_else(|| self.awaited.get(&process))
+        lane.map(|it| &self.names[it.program]).or_else(|| self.awaited.get(process))
     }
 
     /// Takes in what is known of a process; returns what has to be told of it now.
@@ -193,20 +212,22 @@ impl Crowd {
                 self.open(it.process, program, self.looks.0[0]);
                 return Some(it);
             }
-            if self.awaited.len() >= MOST_AWAITED {
-                self.awaited.clear();
-            }
             self.awaited.insert(it.process, program);
             return None;
         };
-        let is_full = self.lanes.len() > most_named;
+        let is_full = self.lanes.len() >= most_named;
         let lane = self.lanes.get_mut(&key)?;
-        if key == it.process && !is_full {
-            let last = lane.last;
-            self.open(key, program, last);
+        let known = &self.names[lane.program];
+        let is_other = is_another(&program, known);
+        if key == it.process && !(is_other && is_full) {
+            // The first description of a name stands.
+            if !is_other && program != *known {
+                let last = lane.last;
+                self.open(key, program, last);
+            }
             return Some(it);
         }
-        if program == self.names[lane.program] {
+        if program == *known {
             return None;
         }
         // It became another program, whose lanes are others.
@@ -225,8 +246,8 @@ impl Crowd {
         most_named: usize,
         facts: &mut Vec<Fact>,
     ) -> Result<ProcessKey, SinkError> {
-        let gone = self.gone.remove(&process).map(|it| self.names[it].clone());
-        let program = self.awaited.remove(&process).or(gone).unwrap_or_default();
+        let gone = self.gone.remove(process).map(|it| self.names[it].clone());
+        let program = self.awaited.remove(process).or(gone).unwrap_or_default();
         let left = match self.lanes.len() >= most_named {
             true => self.left_lane(&program, at),
             false => None,
@@ -235,12 +256,14 @@ impl Crowd {
             lane.since = Some(at);
             if let Some(before) = lane.process.replace(process) {
                 self.taken.remove(&before);
-                if self.gone.len() >= MOST_AWAITED {
-                    self.gone.clear();
-                }
                 self.gone.insert(before, lane.program);
             }
             self.taken.insert(process, key);
+            // A recorder may have removed what described the lane.
+            if program != Program::default() {
+                let (name, tenant) = program;
+                facts.push(Fact::Process(Process { gpu: gpu.clone(), process: key, name, tenant }));
+            }
             facts.push(Fact::Follower(Followers { gpu: gpu.clone(), process: key, count: 1 }));
             if !std::mem::replace(&mut self.is_told, true) {
                 facts.push(Fact::BlindSpot(crowded(gpu, most_named)));
@@ -307,6 +330,13 @@ impl Crowd {
         let (_, key) = lanes.range(..(self.looks.gone_before(at), first)).next_back()?;
         Some(*key)
     }
+}
+
+/// Whether both say who it is, and not the same.
+fn is_another(told: &Program, known: &Program) -> bool {
+    let differ = |a: bool, b: bool, same: bool| a && b && !same;
+    differ(told.0.is_some(), known.0.is_some(), told.0 == known.0)
+        || differ(told.1.is_some(), known.1.is_some(), told.1 == known.1)
 }
 
 /// What is known of a process after it was described once more; under another name it is another program.
