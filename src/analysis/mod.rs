@@ -163,6 +163,11 @@ pub fn some_parts_at_a_time<T: Sync, R: Send>(
     most: usize,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
+    let threads = rayon::current_num_threads().min(items.len()).min(most.max(1));
+    if threads <= 1 {
+        // A thread of its own would have memory of its own, which the allocator keeps for it.
+        return items.iter().map(work).collect();
+    }
     let next = AtomicUsize::new(0);
     let take = || {
         let mut done = Vec::new();
@@ -172,7 +177,6 @@ pub fn some_parts_at_a_time<T: Sync, R: Send>(
             done.push((position, work(item)));
         }
     };
-    let threads = rayon::current_num_threads().min(items.len()).min(most.max(1));
     let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(take)).collect();
         running
